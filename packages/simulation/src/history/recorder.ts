@@ -286,10 +286,15 @@ export class Recorder implements History {
     return attempt;
   }
 
-  /** Notes the outcome of an attempt. */
-  settled(owner: string, outcome: AttemptSettledEvent["outcome"], process: ClientProcess): void {
+  /**
+   * Notes the outcome of an attempt. One that no node has seen counts as well: core sends nothing to nodes that are
+   * silent and owe hundreds of replies, and backs off as after any failure.
+   */
+  settled({ owner, resources, outcome }: AttemptSettledEvent, process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
-    this.#waitersOf(owner, process)?.settles(owner);
+    const waiters = this.#waitersOf(owner, process);
+    if (attempt === undefined) waiters?.tries(owner, resources);
+    waiters?.settles(owner);
     this.#setOwnerless(owner, process);
     if (attempt === undefined) return;
     attempt.settledAtMs = process.nowMs;

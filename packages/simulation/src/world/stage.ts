@@ -120,7 +120,7 @@ function openSession(
   const sets = setsAt(epoch, scenario).map((set) => connections.filter(({ name }) => set.includes(name)));
   const observer: Observer = {
     extended: ({ owner, remainingMs }) => recorder.extended(owner, remainingMs),
-    attemptSettled: ({ owner, outcome }) => recorder.settled(owner, outcome, process),
+    attemptSettled: (event) => recorder.settled(event, process),
     released: ({ owner }) => recorder.ended(owner, process),
     lost: ({ owner }) => recorder.lost(owner, process),
   };
