@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LockMode } from "../src/history/history.ts";
 import { LockMap } from "../src/history/lock-map.ts";
+import { Recorder } from "../src/history/recorder.ts";
 import { type Waiter, Waiters } from "../src/history/waiters.ts";
 import { Dice } from "../src/scenario/dice.ts";
 import { ClientProcess } from "../src/world/client-process.ts";
@@ -44,6 +45,19 @@ describe("Waiters", () => {
     );
     expect(wait).toMatchObject({ idleMs: 12, waitedMs: 95, calledAtMs: 0, endedAtMs: 95, attempt: undefined });
     expect(wait).toMatchObject({ timeoutMs: 100, attemptMs: 50, backOffMs: 40, isNotified: true });
+  });
+
+  it("Recorder counts an attempt of which no node heard, as all were silent, as an attempt for the call", async () => {
+    const world = new World();
+    const process = new ClientProcess(world, "client 1", new Dice(1));
+    const recorder = new Recorder(() => {}, true);
+    const waiters = recorder.follow(process, terms);
+    const unheard = { owner: "a", resources: ["stock"], outcome: "unreachable", elapsedMs: 0 } as const;
+    process.receive(0, () => void waiters.enter(stock));
+    process.receive(30, () => recorder.settled(unheard, process));
+    process.receive(70, () => waiters.tries("b", ["stock"]));
+    await world.runUntil(10_000);
+    expect(recorder.waiters).toMatchObject([{ idleMs: 40 }]);
   });
 
   it("Waiters counts a call as idle during attempts for others, but not while its process is paused", async () => {
