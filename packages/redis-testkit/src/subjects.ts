@@ -156,10 +156,21 @@ function withoutFloor({ node, close }: SubjectClient): SubjectClient {
   return { node: others, close };
 }
 
+/** Deletes thousands of keys whose names need not be sent. */
+const unlinkAll = `
+local cursor = '0'
+repeat
+  local found = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 4000)
+  cursor = found[1]
+  if #found[2] > 0 then redis.call('UNLINK', unpack(found[2])) end
+until cursor == '0'`;
+
 /** Removes the fence counters of a subject whose floor was raised: all 16 384 of its prefix. */
 async function clear(command: RedisServer["command"], { prefix = "" }: RedisNodeOptions): Promise<void> {
-  const keys = Array.from({ length: 16_384 }, (_, slot) => `holdfast:fence:{${tagOfSlot(slot)}}${prefix}`);
-  if ((await command("EXISTS", ...keys.slice(0, 2))) === 2) await command("UNLINK", ...keys);
+  const [first, second] = [0, 1].map((slot) => `holdfast:fence:{${tagOfSlot(slot)}}${prefix}`);
+  if ((await command("EXISTS", `${first}`, `${second}`)) === 2) {
+    await command("EVAL", unlinkAll, "0", `holdfast:fence:{*}${prefix}`);
+  }
 }
 
 /** Returns options that let several subjects on one server form a Redlock. */

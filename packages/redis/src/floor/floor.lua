@@ -31,28 +31,39 @@ end
 
 local function digits(number) return string.format('%.0f', number) end
 
-local function raise(reply, floorText, epochText)
-  local count, lowest, highest, lowestEpoch = 0, fenceMax, 0, fenceMax
+-- Reads a counter, and returns what it is after it was raised. `written` is false where it stays as it is.
+local function raised(key, value, floorText, epochText)
   local floor, epoch = tonumber(floorText), tonumber(epochText)
+  local mark, number, text, nodeEpoch = '', 0, '0', 0
+  if value then
+    local epochOfValue
+    mark, text, epochOfValue = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
+    number, nodeEpoch = tonumber(text), tonumber(epochOfValue) or 0
+    if not number or number > fenceMax then
+      error({ err = 'ERR the fence counter ' .. key .. ' is ' .. (value.err or 'not a safe integer') })
+    end
+  end
+  local isLower = number < floor or nodeEpoch < epoch
+  if number < floor then number, text = floor, floorText end
+  nodeEpoch = math.max(nodeEpoch, epoch)
+  local written = isLower and mark .. text .. (nodeEpoch > 0 and ' ' .. digits(nodeEpoch) or '')
+  return { number = number, epoch = nodeEpoch, written = written }
+end
+
+local function raise(reply, ...)
+  local count, lowest, highest, lowestEpoch = 0, fenceMax, 0, fenceMax
+  local counters = {} -- by value: most counters have the same, since the last floor
   for _, key in ipairs(KEYS) do
     local value = try('GET', key)
-    local mark, number, text, nodeEpoch = '', 0, '0', 0
-    if value then
-      local epochOfValue
-      mark, text, epochOfValue = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
-      number, nodeEpoch = tonumber(text), tonumber(epochOfValue) or 0
-      if not number or number > fenceMax then
-        error({ err = 'ERR the fence counter ' .. key .. ' is ' .. (value.err or 'not a safe integer') })
-      end
+    local counter = counters[value]
+    if not counter then
+      counter = raised(key, value, ...)
+      counters[value] = counter
+      lowest, highest = math.min(lowest, counter.number), math.max(highest, counter.number)
+      lowestEpoch = math.min(lowestEpoch, counter.epoch)
     end
-    if number < floor or nodeEpoch < epoch then
-      if number < floor then number, text = floor, floorText end
-      nodeEpoch = math.max(nodeEpoch, epoch)
-      call('SET', key, mark .. text .. (nodeEpoch > 0 and ' ' .. digits(nodeEpoch) or ''))
-    end
-    if number > 0 then count = count + 1 end
-    lowest, highest = math.min(lowest, number), math.max(highest, number)
-    lowestEpoch = math.min(lowestEpoch, nodeEpoch)
+    if counter.written then call('SET', key, counter.written) end
+    if counter.number > 0 then count = count + 1 end
   end
   reply[3], reply[4], reply[5], reply[6] = count, digits(lowest), digits(highest), digits(lowestEpoch)
 end
