@@ -183,7 +183,7 @@ test("migrate: says which step is missing", async () => {
 test("migrate: names the servers that failed, and exits with 69 if they are too many", async () => {
   const change = await startChange(0, 3, 3);
   await Promise.all(change.new.slice(1).map((server) => server.kill()));
-  const failed = await step("begin", change, "--node-timeout", "300ms");
+  const failed = await step("begin", change, "--node-timeout", "2s");
   expect(failed).toMatchObject({ code: 69, error: expect.stringContaining("1 of 3 new nodes") });
   for (const name of change.names.slice(4)) expect(failed.err).toContain(`${name}: `);
   expect(failed.err).toMatch(/\n {2}Nothing has to be undone: repeat holdfast migrate begin\n$/);
@@ -193,7 +193,7 @@ test("migrate: status says that too few servers of the new set reply to tell the
   const change = await startChange(0, 3, 3);
   await step("begin", change);
   await Promise.all(change.new.slice(1).map((server) => server.kill()));
-  const args = ["migrate", "status", "--node-timeout", "300ms"];
+  const args = ["migrate", "status", "--node-timeout", "2s"];
   const { code, out } = await runCli(args, { env: change.jointEnv });
   expect({ code, first: out.split("\n")[0] }).toEqual({
     code: 69,
@@ -285,6 +285,6 @@ test("inspect, list, verify, release and doctor use both sets with --old and --n
 test("inspect: cannot tell the state while a majority of one of both sets is down", async () => {
   const change = await startChange(0, 3, 3);
   await Promise.all(change.new.slice(1).map((server) => server.kill()));
-  const { code, out } = await runCli(["inspect", "x", "--node-timeout", "300ms"], { env: change.jointEnv });
+  const { code, out } = await runCli(["inspect", "x", "--node-timeout", "2s"], { env: change.jointEnv });
   expect({ code, out }).toEqual({ code: 69, out: expect.stringContaining("4 of 6 servers answered, too few to tell") });
 });
