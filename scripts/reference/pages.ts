@@ -1,46 +1,63 @@
-/** How the pages of the API reference look, and where they are: one page for each module, and one for each symbol. */
+/** How the pages of the API reference look, and where they are: one page for each module, with a section for each symbol. */
 import { dirname, relative } from "node:path";
 import {
   type Comment,
   type CommentDisplayPart,
   CommentTag,
+  type ContainerReflection,
   DeclarationReflection,
   type PageDefinition,
+  PageKind,
   type ProjectReflection,
   type ReferenceReflection,
-  type Reflection,
+  Reflection,
   ReflectionKind,
+  type RouterTarget,
   type SignatureReflection,
 } from "typedoc";
-import { MarkdownTheme, MarkdownThemeContext, MemberRouter } from "typedoc-plugin-markdown";
+import { MarkdownTheme, MarkdownThemeContext, ModuleRouter } from "typedoc-plugin-markdown";
 
-/** Puts `Lock` of `@holdfast/core` at `core/Lock.md`, and the list of all symbols of this module at `core/index.md`. */
-export class ReferenceRouter extends MemberRouter {
+/** Puts `@holdfast/core` on `core/index.md`, with `Lock` at `#lock` and its member `fence` at `#lock-fence`. */
+export class ReferenceRouter extends ModuleRouter {
   override buildPages(project: ProjectReflection): PageDefinition[] {
     const pages = super.buildPages(project);
-    // A symbol that a module exports again has its page where it belongs.
+    // A symbol that a module exports again has its section where it belongs.
     for (const reference of project.getReflectionsByKind(ReflectionKind.Reference)) {
       const target = (reference as ReferenceReflection).tryGetTargetReflectionDeep();
       const url = target && this.fullUrls.get(target);
-      this.anchors.delete(reference);
       if (url !== undefined) this.fullUrls.set(reference, url);
     }
     return pages;
   }
 
-  override getIdealBaseName(reflection: Reflection): string {
-    if (reflection.isProject()) return "index";
-    if (reflection.kind === ReflectionKind.Module) return `${folderOf(reflection)}/index`;
-    // On some file systems, the pages of `election` and `Election` would be one file.
-    const isTaken = reflection.kind === ReflectionKind.Function && hasNamesake(reflection);
-    return `${folderOf(reflection.parent)}/${reflection.name}${isTaken ? "-function" : ""}`;
+  override getIdealBaseName(module: Reflection): string {
+    return module.isProject() ? "index" : `${module.name.replace(/^@[^/]+\//, "")}/index`;
+  }
+
+  protected override getPageKind(target: RouterTarget): PageKind | undefined {
+    const hasPage = target instanceof Reflection && target.kindOf([ReflectionKind.Project, ReflectionKind.Module]);
+    return hasPage ? PageKind.Reflection : undefined;
+  }
+
+  /** Gives an anchor to a symbol and to each of its members. */
+  override buildAnchors(symbol: RouterTarget, module: RouterTarget): void {
+    if (!(symbol instanceof DeclarationReflection) || symbol.kind === ReflectionKind.Reference) return;
+    const isTaken = symbol.kind === ReflectionKind.Function && hasNamesake(symbol);
+    const name = isTaken ? `${symbol.name}-function` : symbol.name;
+    this.#setAnchor(symbol, name, module);
+    for (const member of symbol.children ?? []) {
+      if (member.kind !== ReflectionKind.Constructor) this.#setAnchor(member, `${name}-${member.name}`, module);
+    }
+  }
+
+  #setAnchor(target: Reflection, name: string, module: RouterTarget): void {
+    const anchor = this.getSlugger(module).slug(name);
+    this.anchors.set(target, anchor);
+    this.fullUrls.set(target, `${this.getFullUrl(module)}#${anchor}`);
   }
 }
 
-function folderOf(module: Reflection | undefined): string {
-  return module?.name.replace(/^@[^/]+\//, "") ?? "";
-}
-
+/** Whether the name of another symbol, such as `Election` beside `election`, differs only in its case. */
 function hasNamesake(symbol: Reflection): boolean {
   const name = symbol.name.toLowerCase();
   const siblings = symbol.parent?.isDeclaration() ? (symbol.parent.children ?? []) : [];
@@ -49,16 +66,22 @@ function hasNamesake(symbol: Reflection): boolean {
 
 type Page = ConstructorParameters<typeof MarkdownThemeContext>[1];
 
-/** The theme of typedoc-plugin-markdown with fewer headings, because each heading is an entry of the site's search. */
+/**
+ * The theme of typedoc-plugin-markdown with headings for symbols and members only, because each heading is an entry of the
+ * site's search.
+ */
 export class ReferenceTheme extends MarkdownTheme {
   override render(page: Page): string {
-    return super.render(page).replaceAll("\n***\n", "");
+    const text = super.render(page).replaceAll("\n***\n", "");
+    const withFewHeadings = text.replace(/^#{3,} (.*[^}\n])$/gm, "**$1**");
+    // Members would make the outline long.
+    return `---\noutline: 2\n---\n\n${withFewHeadings}`;
   }
 
   override getRenderContext(page: Page): MarkdownThemeContext {
     const context = new MarkdownThemeContext(this, page, this.application.options);
     const { getCommentParts } = context.helpers;
-    const { comment } = context.partials;
+    const { comment, body, member } = context.partials;
     Object.assign(context.helpers, {
       getCommentParts: (parts: CommentDisplayPart[]) =>
         getCommentParts(parts.map((part) => withFile(withOrigin(part), page))),
@@ -66,7 +89,13 @@ export class ReferenceTheme extends MarkdownTheme {
     Object.assign(context.partials, {
       comment: (model: Comment, options: object) =>
         comment(withErrors(model, page.project), { ...options, headingLevel: undefined }),
-      pageTitle: () => titleOf(page.model),
+      pageTitle: () => (page.model.isProject() ? "API reference" : page.model.name),
+      body: (model: ContainerReflection, options: { headingLevel: number }) =>
+        model.isProject() ? body(model, options) : membersOf(context, model, options),
+      member: (model: DeclarationReflection, options: { headingLevel: number }) =>
+        paragraphs([alsoExported(model, page.project), member(model, options)]),
+      constructor: ({ signatures = [] }: DeclarationReflection, options: { headingLevel: number }) =>
+        paragraphs(signatures.map((signature) => context.partials.signature(signature, options))),
       signatureReturns: (signature: SignatureReflection) => parametersAndResult(context, signature),
       inheritance: () => "",
     });
@@ -74,20 +103,30 @@ export class ReferenceTheme extends MarkdownTheme {
   }
 }
 
-function titleOf(model: Reflection): string {
-  if (model.isProject()) return "API reference";
-  return model.kind === ReflectionKind.Function ? `${model.name}()` : model.name;
+/** Writes a section for each symbol of a module, or for each member of a symbol. */
+function membersOf(
+  context: MarkdownThemeContext,
+  { children = [], groups = [] }: ContainerReflection,
+  options: { headingLevel: number },
+): string {
+  const own = children.filter(({ kind }) => kind !== ReflectionKind.Reference);
+  const references = groups.find((group) => group.children[0]?.kind === ReflectionKind.Reference);
+  return paragraphs([
+    context.partials.members(own, options),
+    ...(references === undefined ? [] : ["## Exported again", context.partials.groupIndex(references)]),
+  ]);
 }
 
-/** Returns the line that imports a symbol, for the top of its page, and the other modules that export it. */
-export function importOf({ page: { model, project } }: MarkdownThemeContext): string {
-  if (model.parent?.kind !== ReflectionKind.Module) return "";
-  const isType = model.kindOf([ReflectionKind.Interface, ReflectionKind.TypeAlias]);
-  const code = `import ${isType ? "type " : ""}{ ${model.name} } from "${model.parent.name}";`;
+/** Returns a line with the other modules that export a symbol; nothing if there are none. */
+function alsoExported(symbol: DeclarationReflection, project: ProjectReflection): string {
   const references = project.getReflectionsByKind(ReflectionKind.Reference) as ReferenceReflection[];
-  const others = references.filter((reference) => reference.tryGetTargetReflectionDeep() === model);
+  const others = references.filter((reference) => reference.tryGetTargetReflectionDeep() === symbol);
   const list = others.map(({ parent }) => `\`${parent?.name}\``).join(", ");
-  return `\`\`\`ts\n${code}\n\`\`\`${list && `\n\nAlso exported by ${list}.`}`;
+  return list && `Also exported by ${list}.`;
+}
+
+function paragraphs(texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** Describes the parameters and the result of a function, whose types its signature shows. */

@@ -17,7 +17,7 @@ import {
 } from "typedoc";
 import type { MarkdownApplication } from "typedoc-plugin-markdown";
 import type { ReferenceModule, ReferenceSymbol } from "../../apps/site/src/reference-symbols.ts";
-import { importOf, ReferenceRouter, ReferenceTheme } from "./pages.ts";
+import { ReferenceRouter, ReferenceTheme } from "./pages.ts";
 
 /** A module that users import. */
 export interface PublicModule {
@@ -50,9 +50,10 @@ export async function readReference(modules: readonly PublicModule[], options: s
   const { renderer } = app as MarkdownApplication;
   renderer.defineRouter("reference", ReferenceRouter);
   renderer.defineTheme("reference", ReferenceTheme);
-  renderer.markdownHooks.on("content.begin", importOf);
   app.options.setValue("router", "reference");
   app.options.setValue("theme", "reference");
+  // Only what the modules import.
+  app.options.setCompilerOptions(files, app.options.getCompilerOptions(logger), undefined);
 
   const names = new Map(modules.map(({ name, file }) => [file, name]));
   const entryPoints = (app.getEntryPoints() ?? []).map((entry) => ({
@@ -95,12 +96,10 @@ function arrange(project: ProjectReflection, entryPoints: readonly Documentation
   for (const module of project.children ?? []) {
     const comment = commentOf(files.get(module.name)?.text ?? "");
     if (comment !== undefined) module.comment ??= comment;
-    for (const { children } of [module, ...(module.groups ?? [])]) {
-      children?.sort((one, other) => one.name.localeCompare(other.name));
-    }
+    module.children?.sort((one, other) => one.name.localeCompare(other.name)).sort(by(distanceFromUsers));
   }
   for (const symbol of project.getReflectionsByKind(ReflectionKind.ClassOrInterface) as DeclarationReflection[]) {
-    for (const { children } of symbol.groups ?? []) children.sort(by(isInherited));
+    symbol.children?.sort(by(isInherited));
   }
   for (const symbol of project.getReflectionsByKind(ReflectionKind.Function) as DeclarationReflection[]) {
     // The comment of a function is that of its signature. This one is that of the export: a module's, before its first.
@@ -117,8 +116,16 @@ function by<T>(rank: (one: T) => number): (one: T, other: T) => number {
   return (one, other) => rank(one) - rank(other);
 }
 
-function isInherited(member: Reflection): number {
-  return member.isDeclaration() && member.inheritedFrom !== undefined ? 1 : 0;
+/** Ranks what programs call first, then errors, the types of both, and what only observers and nodes exchange. */
+function distanceFromUsers({ name, kind }: Reflection): number {
+  if (/(Event|Hints|Request|Reply)$/.test(name)) return 3;
+  if (kind === ReflectionKind.Class && name.endsWith("Error")) return 1;
+  return kind === ReflectionKind.Interface || kind === ReflectionKind.TypeAlias ? 2 : 0;
+}
+
+function isInherited(member: DeclarationReflection): number {
+  if (member.kind === ReflectionKind.Constructor) return -1;
+  return member.inheritedFrom === undefined ? 0 : 1;
 }
 
 /** Returns the comment at the beginning of a file, which TypeDoc reads only with a tag. */
@@ -166,7 +173,8 @@ function entryOf(exported: DeclarationReflection, router: Router): ReferenceSymb
   return {
     name: exported.name,
     kind: kinds.get(symbol.kind) ?? "type",
-    page: router.getFullUrl(symbol),
+    page: router.getFullUrl(symbol).replace(/#.*/, ""),
+    anchor: router.getAnchor(symbol) ?? "",
     members: Object.fromEntries(members.map((member) => [member.name, router.getAnchor(member) ?? ""])),
   };
 }

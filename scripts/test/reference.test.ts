@@ -62,6 +62,9 @@ export interface Voter extends Person {
   readonly choice: string;
 }
 
+/** A vote has been counted. */
+export interface VotedEvent extends Readonly<Record<string, string>> {}
+
 /**
  * Counts votes for each {@link Person.name}.
  *
@@ -77,7 +80,7 @@ export function count(options: { twice?: boolean }): void {
 
 const other = `/** What counts votes. */
 
-export { count, type Voter, type Person } from "./votes.ts";
+export { count, type VotedEvent, type Voter, type Person } from "./votes.ts";
 `;
 
 const pages = new Map<string, string>();
@@ -131,77 +134,101 @@ describe("readReference()", () => {
   });
 });
 
+/** Returns the section of a page whose heading has this anchor. */
+function section(page: string, anchor: string): string {
+  return (
+    pages
+      .get(page)
+      ?.split(/^(?=## )/m)
+      .find((text) => text.split("\n", 1)[0]?.endsWith(`{#${anchor}}`)) ?? ""
+  );
+}
+
 describe("write()", () => {
-  it("writes a page for each module and symbol, under names that differ on every file system", () => {
-    expect([...pages.keys()].sort()).toEqual([
-      "index.md",
-      "main/Election.md",
-      "main/OddError.md",
-      "main/bare.md",
-      "main/election-function.md",
-      "main/entry/index.md",
-      "main/index.md",
-      "other/Person.md",
-      "other/Voter.md",
-      "other/count.md",
-      "other/index.md",
+  it("writes a page for each module", () => {
+    expect([...pages.keys()].sort()).toEqual(["index.md", "main/entry/index.md", "main/index.md", "other/index.md"]);
+  });
+
+  it("writes a section for each symbol and member, what programs call first, and no other headings", () => {
+    const headings = (page: string) => pages.get(page)?.match(/^##.*$/gm);
+    expect(headings("main/index.md")).toEqual([
+      "## bare() {#bare}",
+      "## election() {#election-function}",
+      "## OddError {#odderror}",
+      "### degree {#odderror-degree}",
+      "## Election {#election}",
+      "### name {#election-name}",
+    ]);
+    expect(headings("other/index.md")).toEqual([
+      "## count() {#count}",
+      "## Person {#person}",
+      "### name {#person-name}",
+      "## Voter {#voter}",
+      "### choice {#voter-choice}",
+      "### name {#voter-name}",
+      "## VotedEvent {#votedevent}",
     ]);
   });
 
-  it("shows how to import a symbol, its parameters and its example", () => {
-    const page = pages.get("main/election-function.md");
-    expect(page).toMatch(/^# election\(\)\n\n```ts\nimport \{ election \} from "@scope\/main";\n```\n/);
-    expect(page).toContain("- `name`: its name");
-    expect(page).toContain('**Example**\n\n```ts\nelection("a");\n```');
-    expect(pages.get("main/Election.md")).toContain('import type { Election } from "@scope/main";');
+  it("shows the parameters of a function and its example", () => {
+    const text = section("main/index.md", "election-function");
+    expect(text).toContain("- `name`: its name");
+    expect(text).toContain('**Example**\n\n```ts\nelection("a");\n```');
+  });
+
+  it("shows the constructor of a class, and what the class extends", () => {
+    const text = section("main/index.md", "odderror");
+    expect(text).toContain("**Extends**\n\n- `Error`");
+    expect(text).toContain("> **new OddError**(");
   });
 
   it("names the other modules that export a symbol", () => {
-    expect(pages.get("main/OddError.md")).toContain("```\n\nAlso exported by `@scope/main/entry`.\n");
-    expect(pages.get("main/Election.md")).not.toContain("Also exported");
+    expect(section("main/index.md", "odderror")).toContain("\n\nAlso exported by `@scope/main/entry`.\n");
+    expect(section("main/index.md", "election")).not.toContain("Also exported");
   });
 
   it("shows the properties of a parameter without a named type", () => {
-    expect(pages.get("other/count.md")).toContain("`twice?`: `boolean`");
+    expect(section("other/index.md", "count")).toContain("`twice?`: `boolean`");
   });
 
   it("lists what a function throws, with links", () => {
-    const list = "- [`OddError`](OddError.md): when it is odd\n- `TypeError` or `RangeError`: for a bad name\n";
-    expect(pages.get("main/election-function.md")).toContain(`**Throws**\n\n${list}`);
+    const list = "- [`OddError`](#odderror): when it is odd\n- `TypeError` or `RangeError`: for a bad name\n";
+    expect(section("main/index.md", "election-function")).toContain(`**Throws**\n\n${list}`);
   });
 
   it("links to symbols, and to files where they are", () => {
-    const page = pages.get("main/election-function.md");
-    expect(page).toContain("see [Election](Election.md), and [a page](../../page.md#votes)");
+    const text = section("main/index.md", "election-function");
+    expect(text).toContain("see [Election](#election), and [a page](../../page.md#votes)");
   });
 
   it("links to a member where it is declared, even if others inherit it", () => {
-    expect(pages.get("other/count.md")).toContain("[Person.name](Person.md#name)");
+    expect(section("other/index.md", "count")).toContain("[Person.name](#person-name)");
   });
 
   it("describes the first function that a module exports with its own comment", () => {
-    expect(pages.get("other/index.md")).toContain("| [count](count.md) | Counts votes for each");
+    expect(section("other/index.md", "count")).toContain("Counts votes for each");
   });
 
   it("describes each module on the first page, with the comment at its beginning", () => {
     expect(pages.get("index.md")).toContain("| [@scope/main](main/index.md) | What the package is for. |");
   });
 
-  it("leads from a module that exports a symbol again to the page of this symbol", () => {
-    expect(pages.get("main/entry/index.md")).toContain("[OddError](../OddError.md) | Something is odd.");
+  it("leads from a module that exports a symbol again to the section of this symbol", () => {
+    expect(pages.get("main/entry/index.md")).toContain("[OddError](../index.md#odderror) | Something is odd.");
   });
 
   it("lists all symbols for the site", () => {
-    const error = { name: "OddError", kind: "class", page: "main/OddError.md", members: { degree: "degree" } };
+    const page = "main/index.md";
+    const error = { name: "OddError", kind: "class", page, anchor: "odderror", members: { degree: "odderror-degree" } };
     expect(symbols).toMatchObject([
       {
         name: "@scope/main",
-        page: "main/index.md",
+        page,
         symbols: [
-          { name: "bare", kind: "function", page: "main/bare.md", members: {} },
-          { name: "election", kind: "function", page: "main/election-function.md", members: {} },
-          { name: "Election", kind: "interface", page: "main/Election.md", members: { name: "name" } },
+          { name: "bare", kind: "function", page, anchor: "bare", members: {} },
+          { name: "election", kind: "function", page, anchor: "election-function", members: {} },
           error,
+          { name: "Election", kind: "interface", page, anchor: "election", members: { name: "election-name" } },
         ],
       },
       { name: "@scope/main/entry", page: "main/entry/index.md", symbols: [error] },

@@ -6,7 +6,7 @@ import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
-import { searchOptions } from "../src/pages/search.ts";
+import { renderForSearch, searchOptions } from "../src/pages/search.ts";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
 import { referenceModules } from "../src/reference-symbols.ts";
 
@@ -18,6 +18,13 @@ const externalVue: Plugin = {
   name: "external-vue",
   enforce: "pre",
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : null),
+};
+
+/** Does without a second index of the search in the bundle that renders pages, where nobody searches. */
+const searchOnlyInBrowsers: Plugin = {
+  name: "search-only-in-browsers",
+  enforce: "pre",
+  load: (id, { ssr } = {}) => (ssr && id === "/@localSearchIndex" ? "export default {}" : null),
 };
 
 /** Keeps what only operators need out of the worker of the playground until a seed needs it. */
@@ -77,9 +84,9 @@ export default defineConfig({
   },
   themeConfig: {
     nav,
-    sidebar: { "/": sidebar, ...referenceSidebar(reference) },
+    sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions } } },
+    search: { provider: "local", options: { miniSearch: { searchOptions }, _render: renderForSearch } },
     notFound: { linkLabel: "Take me home" },
   },
   transformHtml: (code, _id, { page, siteConfig }) =>
@@ -107,13 +114,12 @@ export default defineConfig({
     },
     ssr: { resolve: { conditions: ["@holdfast/source"] } },
     // Private fields stay as they are, and nothing here needs Vue's older way to write components.
-    // Terser makes the playground 3 kB smaller than the default does.
-    build: { target: "es2022", minify: "terser" },
+    build: { target: "es2022" },
     worker: { format: "es", plugins: () => [membershipLater] },
     define: { __VUE_OPTIONS_API__: "false" },
     // Bundled by itself while serving, it would bring a second Vue.
     optimizeDeps: { exclude: ["vue/jsx-runtime"] },
-    plugins: [externalVue],
+    plugins: [externalVue, searchOnlyInBrowsers],
     esbuild: { jsx: "automatic", jsxImportSource: "vue", jsxDev: false },
   },
 });

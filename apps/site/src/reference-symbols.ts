@@ -1,4 +1,4 @@
-/** The list of everything that the API reference has a page for. */
+/** The list of everything that the API reference has a section for. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -18,9 +18,11 @@ export interface ReferenceModule {
 export interface ReferenceSymbol {
   readonly name: string;
   readonly kind: "class" | "function" | "variable" | "interface" | "type";
-  /** Its page: `core/Lock.md`. */
+  /** The page of the module that it belongs to: `core/index.md`. */
   readonly page: string;
-  /** The anchor of each member on this page, by its name. */
+  /** The anchor of its section on this page: `lock`. */
+  readonly anchor: string;
+  /** The anchor of each member on this page, by its name: `lock-fence`. */
   readonly members: Readonly<Record<string, string>>;
 }
 

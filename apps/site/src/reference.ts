@@ -3,21 +3,12 @@ import type { DefaultTheme, MarkdownRenderer } from "vitepress";
 import { pageOf, routeOf } from "./pages/routes.ts";
 import { type ReferenceModule, type ReferenceSymbol, referenceFolder } from "./reference-symbols.ts";
 
-/** Returns the navigation of each module: the modules of its package, and its own symbols. */
-export function referenceSidebar(modules: readonly ReferenceModule[]): DefaultTheme.SidebarMulti {
-  const listOf = (those: readonly ReferenceModule[], shown?: ReferenceModule): DefaultTheme.SidebarItem[] => [
+/** Returns the list of all modules. The outline of a module's page lists its symbols. */
+export function referenceSidebar(modules: readonly ReferenceModule[]): DefaultTheme.SidebarItem[] {
+  return [
     { text: "API reference", link: "/reference/" },
-    ...those.map((module) => ({
-      text: folderOf(module.name),
-      link: routeTo(module.page),
-      ...(module === shown && { items: symbolsOf(module) }),
-    })),
+    ...modules.map(({ name, page }) => ({ text: folderOf(name), link: routeTo(page) })),
   ];
-  const lists = modules.map((module) => {
-    const siblings = modules.filter(({ name }) => packageOf(name) === packageOf(module.name));
-    return [routeTo(module.page), listOf(siblings, module)];
-  });
-  return { "/reference/": listOf(modules), ...Object.fromEntries(lists) };
 }
 
 /** Returns a module's name without the scope, as in the paths of its pages. */
@@ -29,27 +20,19 @@ function packageOf(module: string): string {
   return module.split("/", 2).join("/");
 }
 
-/** Returns links to the symbols whose pages are in the folder of this module: what programs call, then types. */
-function symbolsOf({ page, symbols }: ReferenceModule): DefaultTheme.SidebarItem[] {
-  const own = symbols.filter((symbol) => symbol.page.startsWith(page.replace("index.md", "")));
-  const [called, types] = [own.filter(isCalled), own.filter((symbol) => !isCalled(symbol))];
-  return [...called, ...types].map(({ name, kind, page }) => ({
-    text: kind === "function" ? `${name}()` : name,
-    link: routeTo(page),
-  }));
-}
-
 function isCalled({ kind }: ReferenceSymbol): boolean {
   return kind === "function" || kind === "class";
 }
 
-function routeTo(page: string): string {
-  return routeOf(pageOf(`${referenceFolder}/${page}`));
+function routeTo(page: string, anchor?: string): string {
+  const route = routeOf(pageOf(`${referenceFolder}/${page}`));
+  return anchor === undefined ? route : `${route}#${anchor}`;
 }
 
 /**
- * A plugin of markdown-it: links code that names a symbol to its page, where a page mentions it first. Code in headings
- * and in links stays as it is, and so do names that several packages export, except on pages of one of them.
+ * A plugin of markdown-it: links code that names a symbol to its section, where a page, or a section of the reference,
+ * mentions it first. Code in headings and in links stays as it is, and so do names that several packages export, except
+ * on pages of one of them.
  *
  * - `Redlock`, `new Redlock(nodes)`: any symbol that is a class, a type or in camel case
  * - `heal()`, `semaphore(redlock, name, 3)`: a function
@@ -68,7 +51,7 @@ export function linkSymbols(md: MarkdownRenderer, modules: readonly ReferenceMod
       const afterFirst = tokens.findIndex(({ type, level }) => type === "paragraph_close" && level === 0) + 1;
       tokens.splice(afterFirst, 0, ...md.parse(`API reference: ${list}`, {}));
     }
-    const linked = new Set([routeOf(page)]);
+    let linked = new Set([routeOf(page)]);
     const routeOfMention = (code: string): string | undefined => {
       const route = routeOfCode(code, page, modules);
       if (route === undefined || linked.has(route)) return undefined;
@@ -76,6 +59,8 @@ export function linkSymbols(md: MarkdownRenderer, modules: readonly ReferenceMod
       return route;
     };
     for (const [index, inline] of tokens.entries()) {
+      const section = inline.tag === "h2" && page.startsWith("reference/") ? inline.attrGet("id") : null;
+      if (section !== null) linked = new Set([`${routeOf(page)}#${section}`]);
       if (inline.type !== "inline" || tokens[index - 1]?.type === "heading_open") continue;
       let depth = 0;
       inline.children = (inline.children ?? []).flatMap((token) => {
@@ -107,8 +92,7 @@ function routeOfCode(code: string, page: string, modules: readonly ReferenceModu
     member === undefined ? isNamedBy(one, call) : Object.hasOwn(one.members, member),
   );
   if (symbol === undefined) return undefined;
-  const anchor = member === undefined ? "" : `#${symbol.members[member]}`;
-  return `${routeTo(symbol.page)}${anchor}`;
+  return routeTo(symbol.page, member === undefined ? symbol.anchor : symbol.members[member]);
 }
 
 /** A word such as `check` may mean anything, unless it is called. */
@@ -124,6 +108,6 @@ function symbolNamed(
 ): ReferenceSymbol | undefined {
   const found = modules.flatMap(({ symbols }) => symbols.filter((symbol) => symbol.name === name && fits(symbol)));
   if (new Set(found.map(({ page }) => page)).size <= 1) return found[0];
-  const here = page.replace(/^reference\//, "").replace(/[^/]*$/, "");
-  return found.find((symbol) => symbol.page.replace(/[^/]*$/, "") === here);
+  const here = page.replace(/^reference\//, "");
+  return found.find((symbol) => symbol.page === here);
 }

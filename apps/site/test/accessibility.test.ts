@@ -10,7 +10,7 @@ const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page)
   "first page": ["/"],
   "page of a package": ["/memory/"],
   guide: ["/semaphore"],
-  "reference of a class": ["/reference/core/LockLostError"],
+  "reference of a module": ["/reference/core/"],
   "source file": ["/source/packages/core/src/quorum-call-ts"],
   "source folder": ["/source/docs/decisions"],
   "page with charts": ["/evidence/chaos/"],

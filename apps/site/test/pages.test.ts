@@ -17,14 +17,21 @@ interface Complaints {
 }
 
 /** What `pnpm test` opens; nightly, every page is opened. */
-const onePageOfEachKind = ["/", "/memory/", "/semaphore", "/evidence/chaos/", "/source/docs/decisions"];
+const onePageOfEachKind = [
+  "/",
+  "/memory/",
+  "/semaphore",
+  "/evidence/chaos/",
+  "/reference/core/",
+  "/source/docs/decisions",
+];
 
 const none: Complaints = { errors: [], failedRequests: [], foreignRequests: [], tooWide: [] };
 
 test("pages load without an error, a failed request or a foreign request, and fit into 360 pixels", async () => {
   const site = await builtSite();
   const context = await open({ viewport: { width: 360, height: 740 } });
-  const all = pagesToOpen((await builtPages()).map(({ route }) => route));
+  const all = (await builtPages()).map(({ route }) => route).filter((route) => route !== "/404");
   expect(all.length).toBeGreaterThan(100);
   const routes = isNightly ? all : onePageOfEachKind;
   expect(all).toEqual(expect.arrayContaining(routes));
@@ -42,20 +49,6 @@ test("pages load without an error, a failed request or a foreign request, and fi
   await Promise.all(Array.from({ length: tabs }, work));
   expect(complaints).toEqual(none);
 });
-
-/**
- * Returns all pages but one. Of the pages of the reference, which are made alike, those of modules, and the first of each
- * module. Their links are checked like all others.
- */
-function pagesToOpen(routes: readonly string[]): string[] {
-  const folders = new Set<string>();
-  return routes.filter((route) => {
-    const folder = route.replace(/[^/]*$/, "");
-    const isAlike = route.startsWith("/reference/") && route !== folder && folders.has(folder);
-    if (route !== folder) folders.add(folder);
-    return route !== "/404" && !isAlike;
-  });
-}
 
 function watch(tab: Page, site: string, { errors, failedRequests, foreignRequests }: Complaints): void {
   const complain = (list: string[], text: string) => list.push(`${tab.url().replace(site, "")}: ${text}`);

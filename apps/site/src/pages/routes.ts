@@ -43,9 +43,7 @@ export function isPage(file: string): boolean {
 export function pageOf(file: string): string {
   for (const [pattern, page] of rules) {
     if (!pattern.test(file)) continue;
-    const path = file.replace(pattern, page);
-    // Pages of the reference are named after symbols.
-    return path.startsWith("reference/") ? path : path.toLowerCase();
+    return file.replace(pattern, page).toLowerCase();
   }
   throw new Error(`no rule of routes.ts gives ${file} a route`);
 }
