@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig, type Plugin } from "vitepress";
 import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
+import { codeTheme } from "../src/pages/code-theme.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
@@ -20,10 +21,11 @@ const externalVue: Plugin = {
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : null),
 };
 
-/** Does without a second index of the search in the bundle that renders pages, where nobody searches. */
-const searchOnlyInBrowsers: Plugin = {
-  name: "search-only-in-browsers",
+/** Does without what only browsers need in the bundle that renders pages: an index of the search, and a small size. */
+const leanServer: Plugin = {
+  name: "lean-server",
   enforce: "pre",
+  config: (_config, { isSsrBuild }) => (isSsrBuild ? { build: { rollupOptions: { treeshake: false } } } : {}),
   load: (id, { ssr } = {}) => (ssr && id === "/@localSearchIndex" ? "export default {}" : null),
 };
 
@@ -72,8 +74,7 @@ export default defineConfig({
   markdown: {
     // Text such as `<name>` is text, as on a code host.
     html: false,
-    // The colors of other light themes are too faint on the background of code.
-    theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
+    theme: codeTheme,
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
     config: async (md) => {
@@ -119,7 +120,7 @@ export default defineConfig({
     define: { __VUE_OPTIONS_API__: "false" },
     // Bundled by itself while serving, it would bring a second Vue.
     optimizeDeps: { exclude: ["vue/jsx-runtime"] },
-    plugins: [externalVue, searchOnlyInBrowsers],
+    plugins: [externalVue, leanServer],
     esbuild: { jsx: "automatic", jsxImportSource: "vue", jsxDev: false },
   },
 });
