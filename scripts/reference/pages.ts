@@ -73,7 +73,7 @@ type Page = ConstructorParameters<typeof MarkdownThemeContext>[1];
 export class ReferenceTheme extends MarkdownTheme {
   override render(page: Page): string {
     const text = super.render(page).replaceAll("\n***\n", "");
-    const withFewHeadings = text.replace(/^#{3,} (.*[^}\n])$/gm, "**$1**");
+    const withFewHeadings = text.replace(/^(##+) `abstract` /gm, "$1 ").replace(/^#{3,} (.*[^}\n])$/gm, "**$1**");
     // Members would make the outline long.
     return `---\noutline: 2\n---\n\n${withFewHeadings}`;
   }

@@ -118,9 +118,9 @@ function by<T>(rank: (one: T) => number): (one: T, other: T) => number {
 
 /** Ranks what programs call first, then errors, the types of both, and what only observers and nodes exchange. */
 function distanceFromUsers({ name, kind }: Reflection): number {
-  if (/(Event|Hints|Request|Reply)$/.test(name)) return 3;
-  if (kind === ReflectionKind.Class && name.endsWith("Error")) return 1;
-  return kind === ReflectionKind.Interface || kind === ReflectionKind.TypeAlias ? 2 : 0;
+  if (/(Event|Hints|Request|Reply)$/.test(name)) return 4;
+  if (kind === ReflectionKind.Class) return name.endsWith("Error") ? 2 : 0;
+  return kind === ReflectionKind.Interface || kind === ReflectionKind.TypeAlias ? 3 : 1;
 }
 
 function isInherited(member: DeclarationReflection): number {
