@@ -296,8 +296,8 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [
       {
         file: "floor.lua",
-        from: "if number < floor or nodeEpoch < epoch then",
-        to: "if value and (number < floor or nodeEpoch < epoch) then",
+        from: "local isLower = number < floor or nodeEpoch < epoch",
+        to: "local isLower = value and (number < floor or nodeEpoch < epoch)",
       },
     ],
   },
@@ -307,8 +307,8 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [
       {
         file: "floor.lua",
-        from: "if number < floor or nodeEpoch < epoch then",
-        to: "if number > 0 and floor > 0 then number = 0 end if true then",
+        from: "local isLower = number < floor or nodeEpoch < epoch",
+        to: "if number > 0 and floor > 0 then number = 0 end local isLower = true",
       },
     ],
   },
