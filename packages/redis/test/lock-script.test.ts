@@ -1,3 +1,5 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
@@ -280,28 +282,46 @@ describe("the server", () => {
     expect(refused.filter((object) => object !== "info")).toEqual([]);
   });
 
+  /** Makes the server refuse writes, as its setting is not fulfilled. */
+  const failingSetting = (name: string) => async () => {
+    await client.config("SET", name, "1");
+    return () => client.config("SET", name, "0");
+  };
+
+  /** Makes the server refuse writes, as it could not save its data. */
+  const failingSave = async () => {
+    const [, directory = ""] = (await client.config("GET", "dir")) as string[];
+    const inTheWay = join(directory, "dump.rdb");
+    await mkdir(join(inTheWay, "not empty"), { recursive: true });
+    await client.config("SET", "save", "3600 1000000");
+    await client.bgsave();
+    await expect.poll(() => client.info("persistence")).toContain("rdb_last_bgsave_status:err");
+    return async () => {
+      await client.config("SET", "save", "");
+      await rm(inTheWay, { recursive: true });
+    };
+  };
+
   test.each([
-    ["has too few replicas", "min-replicas-to-write", "NOREPLICAS"],
-    ["is out of memory", "maxmemory", "OOM"],
-  ])(
-    "that %s causes an error for a free resource, denies a held one, and changes nothing",
-    async (_, setting, code) => {
-      const { acquire } = node();
-      const alice = "a".repeat(32);
-      await acquire(acquireRequest(alice));
-      await client.config("SET", setting, "1");
-      try {
-        for (const terms of [{}, { waiter: "w" }]) {
-          await expect(acquire(acquireRequest("bob", { resources: ["s"], ...terms }))).rejects.toThrow(code);
-          expect(await acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false, holder: alice });
-          expect(await acquire(acquireRequest(alice, terms))).toEqual({ granted: true, fence: 1 });
-        }
-      } finally {
-        await client.config("SET", setting, "0");
+    ["has too few replicas", failingSetting("min-replicas-to-write"), "NOREPLICAS"],
+    ["is out of memory", failingSetting("maxmemory"), "OOM"],
+    ["could not save its data", failingSave, "MISCONF"],
+  ])("that %s causes an error for a free resource, denies a held one, and changes nothing", async (_, fail, code) => {
+    const { acquire } = node();
+    const alice = "a".repeat(32);
+    await acquire(acquireRequest(alice));
+    const mend = await fail();
+    try {
+      for (const terms of [{}, { waiter: "w" }]) {
+        await expect(acquire(acquireRequest("bob", { resources: ["s"], ...terms }))).rejects.toThrow(code);
+        expect(await acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false, holder: alice });
+        expect(await acquire(acquireRequest(alice, terms))).toEqual({ granted: true, fence: 1 });
       }
-      expect((await client.keys("*")).sort()).toEqual([fence, "lock:r"]);
-    },
-  );
+    } finally {
+      await mend();
+    }
+    expect((await client.keys("*")).sort()).toEqual([fence, "lock:r"]);
+  });
 
   test.each([
     ["the common script", { resources: ["r"] }],
