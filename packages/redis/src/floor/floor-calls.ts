@@ -49,10 +49,10 @@ export function floorCalls(
   };
 
   /** Rejects if a server has restarted since its calls: it may have forgotten the counters raised before. */
-  const assertNoRestart = async (all: readonly Counters[], timeoutMs: number): Promise<void> => {
+  const assertNoRestart = async (all: readonly Counters[], endMs: number): Promise<void> => {
     const slotsByRun = new Map(all.map(({ runId, slot }) => [runId, slot]));
     for (const [runId, slot] of slotsByRun) {
-      const [now] = await raise(slot, slot + 1, { floor: 0, epoch: 0, timeoutMs });
+      const [now] = await raise(slot, slot + 1, { floor: 0, epoch: 0, timeoutMs: endMs - performance.now() });
       if (now?.runId !== runId) throw new Error("the server has restarted, so the floor must be raised again");
     }
   };
@@ -99,7 +99,7 @@ export function floorCalls(
         // Reading ends here: there is neither a floor nor an epoch.
         if (isRead && portion.some(({ lowest, epoch }) => lowest === 0 && epoch === 0)) break;
       }
-      await assertNoRestart(all, request.timeoutMs);
+      await assertNoRestart(all, endMs);
       return { floor: Math.min(...all.map(({ lowest }) => lowest)), epoch: Math.min(...all.map(({ epoch }) => epoch)) };
     },
 
