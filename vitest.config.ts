@@ -6,8 +6,11 @@ import { CountReporter } from "./scripts/lib/count-reporter.ts";
 
 const root = import.meta.dirname;
 
-/** Packages are tested from source, without a build. */
-const conditions = ["@holdfast/source", "node", "import", "default"];
+/**
+ * Packages are tested from source, without a build. Vite adds "import" where a module is imported. Here, the processes of
+ * vitest would apply it also where a CommonJS package requires another.
+ */
+const conditions = ["@holdfast/source", "node", "default"];
 
 /**
  * Whether `pnpm nightly` runs the tests: those in `.nightly.ts` files, too, and the whole conformance suite over every
@@ -33,9 +36,6 @@ export const shared: ViteUserConfig = {
   },
 };
 
-// Without "import", which the processes of vitest would apply when a CommonJS package, such as `pg`, requires another.
-const forPg = conditions.filter((condition) => condition !== "import");
-const overPg: UserWorkspaceConfig = { resolve: { conditions: forPg }, ssr: { resolve: { conditions: forPg } } };
 const overServersAndProcesses: UserWorkspaceConfig = { test: { testTimeout: 100_000 } };
 const simulations: UserWorkspaceConfig = { test: { testTimeout: 120_000 } };
 /** The first test that needs the built site waits for its build, and one test opens all pages. */
@@ -51,28 +51,23 @@ const seeded: UserWorkspaceConfig = { test: { setupFiles: seededRandom } };
 
 /** The settings in which a package differs. */
 const own: Readonly<Record<string, UserWorkspaceConfig>> = {
-  "apps/bench": overPg,
   "apps/chaos": overServersAndProcesses,
   "apps/custom-adapter": inMemory,
-  "apps/fenced-storage": overPg,
-  "apps/interop": { ...overPg, ...overServersAndProcesses },
-  "apps/recipes": { ...overPg, test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
+  "apps/interop": overServersAndProcesses,
+  "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
   "apps/site": site,
   "packages/core": { test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] } },
   "packages/cli": {
-    ...overPg,
     // Like a process whose output is no terminal.
     test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts"), env: { NO_COLOR: "1" } },
   },
-  "packages/docs-testkit": overPg,
   "packages/etcd": inMemory,
   "packages/memory": seeded,
   "packages/opentelemetry": seeded,
-  "packages/postgres": { ...overPg, ...overServersAndProcesses },
+  "packages/postgres": overServersAndProcesses,
   "packages/simulation": simulations,
   "packages/sqlite": inMemory,
-  "packages/testkit": overPg,
   "packages/web-locks": seeded,
 };
 
@@ -90,7 +85,7 @@ const projects = [...folders, "scripts"]
   });
 
 const isLong = ({ moduleId }: TestSpecification): boolean =>
-  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|conformance\/test\/readme/.test(
+  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|conformance\/test\/readme|apps\/site\/test\/[a-z-]+\.test/.test(
     moduleId,
   );
 

@@ -8,6 +8,7 @@ import { generate } from "selfsigned";
 import { freePort } from "./free-port.ts";
 import { startPeerProxy } from "./peer-proxy.ts";
 import { reapedDirectory } from "./reaper.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 /** Options of {@link startEtcdServer}. */
 export interface EtcdServerOptions {
@@ -188,7 +189,7 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
     },
     async stop() {
       await kill();
-      await rm(directory, { recursive: true, force: true });
+      await removeDirectory(directory);
     },
   };
 }

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { freePort } from "./free-port.ts";
 import { reapedDirectory } from "./reaper.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { letIn, serverUser } from "./server-user.ts";
 
 /** A real PgBouncer on 127.0.0.1, between clients and a PostgreSQL server. */
@@ -41,7 +42,7 @@ export async function startPgBouncer(
   { poolMode, poolSize = 4 }: PgBouncerOptions,
 ): Promise<PgBouncer> {
   const directory = await reapedDirectory();
-  const remove = () => rm(directory, { recursive: true, force: true });
+  const remove = () => removeDirectory(directory);
   try {
     await letIn(await serverUser(), directory);
     for (let attempt = 1; ; attempt++) {

@@ -10,6 +10,7 @@ import { findPostgres } from "./find-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { signalTree } from "./process-tree.ts";
 import { reapedDirectory } from "./reaper.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { letIn, type ServerUser, serverUser } from "./server-user.ts";
 
 /** A real PostgreSQL server on 127.0.0.1, with its own temporary directory. */
@@ -97,7 +98,7 @@ export async function launchPostgres(
     const launch = { program: join(programs, "postgres"), directory, data, settings, user };
     return serverOf(launch, await startOnFreePort(launch));
   } catch (error) {
-    await rm(directory, { recursive: true, force: true });
+    await removeDirectory(directory);
     throw error;
   }
 }
@@ -137,8 +138,8 @@ function serverOf(launch: Launch, running: Running): PostgresServer {
     },
     async stop() {
       await shutDown(child);
-      await rm(launch.data, { recursive: true, force: true });
-      await rm(launch.directory, { recursive: true, force: true });
+      await removeDirectory(launch.data);
+      await removeDirectory(launch.directory);
     },
   };
 }

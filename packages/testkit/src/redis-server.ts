@@ -8,6 +8,7 @@ import { freePort } from "./free-port.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { type RedisReply, redisCommand } from "./redis-command.ts";
 import { type TlsEndpoint, tlsEndpoint } from "./redis-tls.ts";
+import { removeDirectory } from "./remove-directory.ts";
 
 /** Options of {@link startRedisServer}. By default, the server keeps everything in memory. */
 export interface RedisServerOptions {
@@ -77,7 +78,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       }
     }
   } catch (error) {
-    await rm(directory, { recursive: true, force: true });
+    await removeDirectory(directory);
     throw error;
   }
 }
@@ -115,7 +116,7 @@ function serverOf(
     },
     async stop() {
       await kill();
-      await rm(directory, { recursive: true, force: true });
+      await removeDirectory(directory);
     },
   };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reapedDirectory } from "./reaper.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { serverUser } from "./server-user.ts";
 
 /** A disk of a few megabytes that a test can fill. */
@@ -37,7 +38,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   });
   const [first] = await Promise.race([once(holder.stdout, "data"), ended.then(() => [])]);
   if (String(first) !== "mounted\n") {
-    await rm(directory, { recursive: true, force: true });
+    await removeDirectory(directory);
     throw new Error(`could not mount a small disk: ${problem || "unshare is missing"}`);
   }
   const path = `/proc/${holder.pid}/root${directory}`;
@@ -49,7 +50,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
     async unmount() {
       holder.stdin.end();
       await ended;
-      await rm(directory, { recursive: true, force: true });
+      await removeDirectory(directory);
     },
   };
 }
