@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
-import { longMs } from "./world/client.ts";
+import { longMs } from "./world/durations.ts";
 
 /** A contest between processes: the resources, and when to stop. */
 export interface Contest {

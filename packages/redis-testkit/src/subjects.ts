@@ -1,20 +1,13 @@
-import { setTimeout } from "node:timers/promises";
 import {
   type DescribeLockNodeOptions,
   essentialTests,
   type LockNodeSubject,
-  type OpenedNode,
   type RivalModule,
 } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { type RedisNode, type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
+import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
 import { isNightly, type RedisServer, redisCommand } from "@holdfast/testkit";
-
-/** The part of a client that subjects need. */
-export interface SubjectClient {
-  readonly node: Omit<RedisNode, "raiseFloor" | "scan"> & Partial<Pick<RedisNode, "raiseFloor" | "scan">>;
-  close(): void;
-}
+import { closed, type RivalOptions, type SubjectClient, untilConnected, withoutFloor } from "./open-rival.ts";
 
 /** For one more version or connection of a client over which the whole suite runs: nightly, everything runs. */
 export const essentials: Pick<DescribeLockNodeOptions, "only"> = isNightly ? {} : { only: essentialTests };
@@ -27,53 +20,12 @@ export interface RivalClient {
   readonly client: string;
 }
 
-/** The options of that module. */
-export interface RivalOptions {
-  readonly client: string;
-  readonly ports: readonly number[];
-  readonly options: RedisNodeOptions;
-}
-
-/** Creates the requested client in another process, and resolves with its node when it is connected. */
-export async function openRival(
-  makers: Readonly<Record<string, (ports: readonly number[], options: RedisNodeOptions) => SubjectClient>>,
-  { client, ports, options }: RivalOptions,
-): Promise<OpenedNode> {
-  const make = makers[client];
-  if (make === undefined) throw new Error(`no client ${client}`);
-  const made = ports.length > 1 ? withoutFloor(make(ports, options)) : make(ports, options);
-  await untilConnected([made], ports.length);
-  return { node: made.node, close: () => closed(made) };
-}
-
 function rivalModule(rival: RivalClient, ports: readonly number[], options: RedisNodeOptions): RivalModule {
   return {
     url: rival.url,
     options: { client: rival.client, ports, options } satisfies RivalOptions,
     execArgv: ["--import", "tsx"],
   };
-}
-
-async function closed({ node, close }: SubjectClient): Promise<void> {
-  await node.close();
-  close();
-}
-
-/** Enough names for every master of a cluster to have some. A single server needs one. */
-const names = Array.from({ length: 64 }, (_, index) => `warm-up ${index}`);
-const connectTimeoutMs = 30_000;
-
-async function untilConnected(clients: readonly SubjectClient[], masters: number): Promise<void> {
-  const asked = masters > 1 ? names : names.slice(0, 1);
-  for (const endMs = performance.now() + connectTimeoutMs; ; ) {
-    try {
-      for (const { node } of clients) await Promise.all(asked.map((name) => node.inspect(name)));
-      return;
-    } catch (error) {
-      if (performance.now() > endMs) throw error;
-      await setTimeout(5);
-    }
-  }
 }
 
 /** Creates subjects for one server: each has two clients behind a proxy, and its own prefix. */
@@ -149,11 +101,6 @@ export function clusterSubjectsOver(
       related: (resource) => `{together}${resource}`,
     };
   };
-}
-
-function withoutFloor({ node, close }: SubjectClient): SubjectClient {
-  const { raiseFloor, scan, ...others } = node;
-  return { node: others, close };
 }
 
 /** Deletes thousands of keys whose names need not be sent. */

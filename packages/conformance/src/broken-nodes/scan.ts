@@ -1,5 +1,5 @@
 import type { LockNode, ScannedClaim, ScanPortion, ScanRequest } from "@holdfast/core";
-import { longMs } from "../world/client.ts";
+import { longMs } from "../world/durations.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
 /** Changes each portion. */

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { AcquireReply, AcquireRequest, LockNode, Sharer } from "@holdfast/core";
-import { longMs, shared } from "../world/client.ts";
+import { shared } from "../world/client.ts";
+import { longMs } from "../world/durations.ts";
 import { type BrokenWrapper, withDenials } from "./broken-node.ts";
 
 /** Returns the owners that share a resource; none if it is free or held exclusively. */

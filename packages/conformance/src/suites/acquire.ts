@@ -1,8 +1,7 @@
 import type { AcquireReply } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { longMs } from "../world/client.ts";
-import { minuteMs } from "../world/durations.ts";
+import { longMs, minuteMs } from "../world/durations.ts";
 import { between } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { freshOwner, longMs, shared } from "../world/client.ts";
-import { dayMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
+import { freshOwner, shared } from "../world/client.ts";
+import { dayMs, longMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
 import { afterExpiry, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
 

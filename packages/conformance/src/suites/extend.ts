@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { longMs } from "../world/client.ts";
+import { longMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 

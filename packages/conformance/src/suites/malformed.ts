@@ -1,7 +1,7 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
-import { longMs } from "../world/client.ts";
+import { longMs } from "../world/durations.ts";
 import { momentMs, nextFence } from "../world/world.ts";
 
 /** Invalid fields: each one makes a valid request malformed. */

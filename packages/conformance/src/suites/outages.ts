@@ -1,7 +1,8 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
-import { type Client, freshOwner, longMs } from "../world/client.ts";
+import { type Client, freshOwner } from "../world/client.ts";
+import { longMs } from "../world/durations.ts";
 import { between, type FenceMatcher } from "../world/expectations.ts";
 import { within } from "../world/within.ts";
 import { nextFence, type World } from "../world/world.ts";

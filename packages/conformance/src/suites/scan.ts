@@ -2,8 +2,8 @@ import type { ScannedClaim } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, factNeeding } from "../fact.ts";
 import type { Limit } from "../settings.ts";
-import { type Client, freshOwner, longMs, type Scanned, shared } from "../world/client.ts";
-import { minuteMs } from "../world/durations.ts";
+import { type Client, freshOwner, type Scanned, shared } from "../world/client.ts";
+import { longMs, minuteMs } from "../world/durations.ts";
 import { between, oneOf } from "../world/expectations.ts";
 import {
   briefMs,

@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Fact, factNeeding } from "../fact.ts";
 import type { Limit } from "../settings.ts";
-import { type Client, freshOwner, longMs, shared } from "../world/client.ts";
-import { minuteMs } from "../world/durations.ts";
+import { type Client, freshOwner, shared } from "../world/client.ts";
+import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor, type FenceMatcher } from "../world/expectations.ts";
 import {
   briefMs,

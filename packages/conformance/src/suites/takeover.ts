@@ -1,7 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { longMs } from "../world/client.ts";
-import { minuteMs } from "../world/durations.ts";
+import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world/world.ts";
 import { listedAsHeld } from "./acquire.ts";

@@ -11,7 +11,7 @@ import {
   type Unwatch,
 } from "@holdfast/core";
 import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
-import { minuteMs } from "./durations.ts";
+import { longMs } from "./durations.ts";
 import {
   readAcquireReply,
   readExtendReply,
@@ -21,9 +21,6 @@ import {
   readScanPortion,
 } from "./replies.ts";
 import { within } from "./within.ts";
-
-/** A ttl that does not end during a test, even on a slow machine. */
-export const longMs: number = 10 * minuteMs;
 
 /** The term of a claim that may be in force together with other such claims. */
 export const shared = { shared: true } as const;

@@ -6,3 +6,6 @@ export const dayMs: number = 24 * 60 * minuteMs;
 
 /** Thirty days, in milliseconds: more than a timer of 32 bits can count. */
 export const thirtyDaysMs: number = 30 * dayMs;
+
+/** A ttl that does not end during a test, even on a slow machine. */
+export const longMs: number = 10 * minuteMs;

@@ -1,5 +1,5 @@
 import { Redlock, type RedlockOptions } from "@holdfast/core";
-import { longMs } from "./client.ts";
+import { longMs } from "./durations.ts";
 import { plainNode } from "./renamed-node.ts";
 import type { World } from "./world.ts";
 
