@@ -4,7 +4,6 @@ import { closeSync, openSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { generate } from "selfsigned";
 import { freePort } from "./free-port.ts";
 import { startPeerProxy } from "./peer-proxy.ts";
 import { reapedDirectory } from "./reaper.ts";
@@ -195,6 +194,7 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
 }
 
 async function tlsFiles(directory: string, url: string) {
+  const { generate } = await import("selfsigned");
   const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
     keyType: "ec",
     algorithm: "sha256",

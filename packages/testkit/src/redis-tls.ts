@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { generate } from "selfsigned";
 import { freePort } from "./free-port.ts";
 
 /** The TLS endpoint of a server. */
@@ -12,6 +11,7 @@ export interface TlsEndpoint {
 
 /** Creates a certificate for 127.0.0.1 in the server's directory, and returns the arguments that make the server use it. */
 export async function tlsEndpoint(directory: string): Promise<{ endpoint: TlsEndpoint; args: string[] }> {
+  const { generate } = await import("selfsigned"); // which takes longer to load than all else that starts a server
   const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
     keyType: "ec",
     algorithm: "sha256",
