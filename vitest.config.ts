@@ -112,8 +112,8 @@ export default mergeConfig(
     test: {
       ...(inFolder.length > 0 && { projects: inFolder }),
       sequence: { sequencer: LongestFirst },
-      // Most tests wait for a server, a ttl or another process most of the time. Each worker loads the modules anew.
-      maxWorkers: 4,
+      // Most tests wait for a server, a ttl or another process most of the time. Each worker loads its modules itself.
+      maxWorkers: 5,
       reporters: ["default", new CountReporter()],
     },
   }),
