@@ -5,6 +5,7 @@ import { Recorder } from "../src/history/recorder.ts";
 import { type Waiter, Waiters } from "../src/history/waiters.ts";
 import { Dice } from "../src/scenario/dice.ts";
 import { ClientProcess } from "../src/world/client-process.ts";
+import { Traffic } from "../src/world/traffic.ts";
 import { World } from "../src/world/world.ts";
 
 const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, isNotified: true };
@@ -47,17 +48,24 @@ describe("Waiters", () => {
     expect(wait).toMatchObject({ timeoutMs: 100, attemptMs: 50, backOffMs: 40, isNotified: true });
   });
 
-  it("Recorder counts an attempt of which no node heard, as all were silent, as an attempt for the call", async () => {
+  it.each([
+    [512, 40],
+    [511, 70],
+  ])("Recorder counts an attempt of which no node heard only if one is silent: owes %i", async (owed, idleMs) => {
     const world = new World();
     const process = new ClientProcess(world, "client 1", new Dice(1));
     const recorder = new Recorder(() => {}, true);
+    const traffic = new Traffic(process.name, "A", () => world.nowMs);
+    recorder.traffic.push(traffic);
+    traffic.settles(traffic.send("acquire", "answered", 50));
+    for (let sent = 0; sent < owed; sent++) traffic.send("acquire", `${sent}`, 50);
     const waiters = recorder.follow(process, terms);
     const unheard = { owner: "a", resources: ["stock"], outcome: "unreachable", elapsedMs: 0 } as const;
     process.receive(0, () => void waiters.enter(stock));
     process.receive(30, () => recorder.settled(unheard, process));
     process.receive(70, () => waiters.tries("b", ["stock"]));
     await world.runUntil(10_000);
-    expect(recorder.waiters).toMatchObject([{ idleMs: 40 }]);
+    expect(recorder.waiters).toMatchObject([{ idleMs }]);
   });
 
   it("Waiters counts a call as idle during attempts for others, but not while its process is paused", async () => {

@@ -194,6 +194,8 @@ export interface TrafficRecord {
   readonly mostInFlight: number;
   /** How many requests were in flight at the end. */
   readonly inFlight: number;
+  /** How many requests were sent since the latest one that had settled: core does not expect replies to earlier ones. */
+  readonly owed: number;
 }
 
 /** How the work of all clients ended. */

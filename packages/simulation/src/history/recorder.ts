@@ -166,6 +166,9 @@ export function epochOf(owner: string): number {
 /** What identifies an attempt. */
 type Claimed = Pick<AcquireRequest, "owner" | "resources" | "takeover">;
 
+/** How many replies a node may owe before core withholds requests from it while it is silent. */
+const owedMax = 512;
+
 /** Records the history of a run. */
 export class Recorder implements History {
   readonly locks: HeldRecord[] = [];
@@ -287,13 +290,15 @@ export class Recorder implements History {
   }
 
   /**
-   * Notes the outcome of an attempt. One that no node has seen counts as well: core sends nothing to nodes that are
-   * silent and owe hundreds of replies, and backs off as after any failure.
+   * Notes the outcome of an attempt. One that sent nothing counts as well, if a node is silent: core withholds requests
+   * from nodes that owe hundreds of replies, and backs off as after any failure.
    */
   settled({ owner, resources, outcome }: AttemptSettledEvent, process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
     const waiters = this.#waitersOf(owner, process);
-    if (attempt === undefined) waiters?.tries(owner, resources);
+    const isWithheld =
+      attempt === undefined && this.traffic.some(({ client, owed }) => client === process.name && owed >= owedMax);
+    if (isWithheld) waiters?.tries(owner, resources);
     waiters?.settles(owner);
     this.#setOwnerless(owner, process);
     if (attempt === undefined) return;

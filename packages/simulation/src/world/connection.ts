@@ -80,6 +80,7 @@ export class Connection implements LockNode {
         forEachOwner((owner, node) => recorder.arrives(owner, node));
         inFlight.isAnswered = true;
       },
+      settles: () => this.#traffic.settles(inFlight),
       excuse: () => forEachOwner((owner, node) => recorder.excuse(owner, node)),
       replied: (answer) => {
         if (isDenial(answer)) void this.#reportHolders(request);

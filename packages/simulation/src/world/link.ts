@@ -23,6 +23,8 @@ export interface Exchange<Reply> {
   departs?(): void;
   /** Called when the reply reaches the client. */
   arrives?(): void;
+  /** Called when the promise of the reply settles. */
+  settles?(): void;
   /** Called when a message is lost, or sent twice. */
   excuse?(): void;
   /** Called at the node with its reply. */
@@ -98,8 +100,14 @@ export class Link {
         dice: this.#dice.fork(number),
         departsMs,
         sentAtMs: departsMs,
-        resolve,
-        reject,
+        resolve: (reply) => {
+          exchange.settles?.();
+          resolve(reply);
+        },
+        reject: (reason) => {
+          exchange.settles?.();
+          reject(reason);
+        },
       };
       if (this.#isLost(sent, "request")) this.#trace(sent, undefined);
       else this.#transmit(sent);

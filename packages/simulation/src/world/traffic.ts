@@ -3,6 +3,8 @@ import type { Method } from "../report/describe-reply.ts";
 
 /** A request that has been sent. */
 export interface InFlight {
+  /** Its number among the requests of the client to the node. */
+  readonly number: number;
   /** When its client gives up on it. */
   readonly untilMs: number;
   isAnswered: boolean;
@@ -22,6 +24,9 @@ export class Traffic implements TrafficRecord {
   /** The owners of exclusive claims that the node granted with exactly the proposed token: one release of each is enough. */
   readonly #plainGrants = new Set<string>();
   #sent: InFlight[] = [];
+  /** The number of requests, and the number of the latest one that has settled for the client. */
+  #latest = 0;
+  #latestSettled = 0;
 
   /**
    * @param client the name of the client that sends
@@ -38,6 +43,10 @@ export class Traffic implements TrafficRecord {
     return this.#stillSent().length;
   }
 
+  get owed(): number {
+    return this.#latest - this.#latestSettled;
+  }
+
   /** Notes that the client has read such a grant. */
   readsPlainGrant(owner: string): void {
     this.#plainGrants.add(owner);
@@ -50,13 +59,19 @@ export class Traffic implements TrafficRecord {
     if (isRepeated) this.repeatedReleases += 1;
     else if (method === "release") this.#released.add(owner);
     else this.claims += 1;
-    const request = { untilMs: this.#nowMs() + timeoutMs, isAnswered: false };
+    this.#latest += 1;
+    const request = { number: this.#latest, untilMs: this.#nowMs() + timeoutMs, isAnswered: false };
     if (!isRepeated || this.#plainGrants.has(owner)) this.#sent.push(request);
     if (this.#sent.length > this.mostInFlight) {
       this.#sent = this.#stillSent();
       this.mostInFlight = Math.max(this.mostInFlight, this.#sent.length);
     }
     return request;
+  }
+
+  /** Notes that a request has settled for the client. */
+  settles({ number }: InFlight): void {
+    this.#latestSettled = Math.max(this.#latestSettled, number);
   }
 
   #stillSent(): InFlight[] {
