@@ -31,9 +31,8 @@ end
 
 local function digits(number) return string.format('%.0f', number) end
 
--- Reads a counter, and returns what it is after it was raised. `written` is false where it stays as it is.
-local function raised(key, value, floorText, epochText)
-  local floor, epoch = tonumber(floorText), tonumber(epochText)
+-- Reads a counter. Returns its number and its epoch after it was raised, and its new value, or false if that is the same.
+local function raised(key, value, floorText, floor, epoch)
   local mark, number, text, nodeEpoch = '', 0, '0', 0
   if value then
     local epochOfValue
@@ -46,24 +45,23 @@ local function raised(key, value, floorText, epochText)
   local isLower = number < floor or nodeEpoch < epoch
   if number < floor then number, text = floor, floorText end
   nodeEpoch = math.max(nodeEpoch, epoch)
-  local written = isLower and mark .. text .. (nodeEpoch > 0 and ' ' .. digits(nodeEpoch) or '')
-  return { number = number, epoch = nodeEpoch, written = written }
+  return number, nodeEpoch, isLower and mark .. text .. (nodeEpoch > 0 and ' ' .. digits(nodeEpoch) or '')
 end
 
-local function raise(reply, ...)
+local function raise(reply, floorText, epochText)
   local count, lowest, highest, lowestEpoch = 0, fenceMax, 0, fenceMax
-  local counters = {} -- by value: most counters have the same, since the last floor
+  local floor, epoch = tonumber(floorText), tonumber(epochText)
+  local previous, number, nodeEpoch, raisedValue
   for _, key in ipairs(KEYS) do
     local value = try('GET', key)
-    local counter = counters[value]
-    if not counter then
-      counter = raised(key, value, ...)
-      counters[value] = counter
-      lowest, highest = math.min(lowest, counter.number), math.max(highest, counter.number)
-      lowestEpoch = math.min(lowestEpoch, counter.epoch)
+    if value ~= previous then -- counters that were raised to a floor, and not used since, are equal
+      number, nodeEpoch, raisedValue = raised(key, value, floorText, floor, epoch)
+      previous = value
+      lowest, highest = math.min(lowest, number), math.max(highest, number)
+      lowestEpoch = math.min(lowestEpoch, nodeEpoch)
     end
-    if counter.written then call('SET', key, counter.written) end
-    if counter.number > 0 then count = count + 1 end
+    if raisedValue then call('SET', key, raisedValue) end
+    if number > 0 then count = count + 1 end
   end
   reply[3], reply[4], reply[5], reply[6] = count, digits(lowest), digits(highest), digits(lowestEpoch)
 end

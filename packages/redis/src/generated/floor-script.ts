@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const floorScript: Script = {
-  sha: "e71ee310a9fc0cb9d23231ec1b10d6b125819463",
+  sha: "9394be4580474fb6c2f4e1465aae1854a28a7b18",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local looksMax,resourcesMax,looksAtOnce=10000,500,1000
@@ -12,7 +12,7 @@ if role~='master'then error({err='READONLY the server is a replica'})end
 return runId
 end
 local function digits(number)return string.format('%.0f',number)end
-local function raised(key,value,floorText,epochText)local floor,epoch=tonumber(floorText),tonumber(epochText)local mark,number,text,nodeEpoch='',0,'0',0
+local function raised(key,value,floorText,floor,epoch)local mark,number,text,nodeEpoch='',0,'0',0
 if value then
 local epochOfValue
 mark,text,epochOfValue=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')number,nodeEpoch=tonumber(text),tonumber(epochOfValue)or 0
@@ -21,14 +21,15 @@ error({err='ERR the fence counter '..key ..' is '.. (value.err or'not a safe int
 end
 local isLower=number<floor or nodeEpoch<epoch
 if number<floor then number,text=floor,floorText end
-nodeEpoch=math.max(nodeEpoch,epoch)local written=isLower and mark ..text .. (nodeEpoch>0 and' '..digits(nodeEpoch)or'')return{number=number,epoch=nodeEpoch,written=written}end
-local function raise(reply,...)local count,lowest,highest,lowestEpoch=0,fenceMax,0,fenceMax
-local counters={}for _,key in ipairs(KEYS)do
-local value=try('GET',key)local counter=counters[value]if not counter then
-counter=raised(key,value,...)counters[value]=counter
-lowest,highest=math.min(lowest,counter.number),math.max(highest,counter.number)lowestEpoch=math.min(lowestEpoch,counter.epoch)end
-if counter.written then call('SET',key,counter.written)end
-if counter.number>0 then count=count+1 end
+nodeEpoch=math.max(nodeEpoch,epoch)return number,nodeEpoch,isLower and mark ..text .. (nodeEpoch>0 and' '..digits(nodeEpoch)or'')end
+local function raise(reply,floorText,epochText)local count,lowest,highest,lowestEpoch=0,fenceMax,0,fenceMax
+local floor,epoch=tonumber(floorText),tonumber(epochText)local previous,number,nodeEpoch,raisedValue
+for _,key in ipairs(KEYS)do
+local value=try('GET',key)if value~=previous then
+number,nodeEpoch,raisedValue=raised(key,value,floorText,floor,epoch)previous=value
+lowest,highest=math.min(lowest,number),math.max(highest,number)lowestEpoch=math.min(lowestEpoch,nodeEpoch)end
+if raisedValue then call('SET',key,raisedValue)end
+if number>0 then count=count+1 end
 end
 reply[3],reply[4],reply[5],reply[6]=count,digits(lowest),digits(highest),digits(lowestEpoch)end
 local function mayBeClaim(key,prefix)local length=try('STRLEN',key)if type(length)~='number'or length>=512 then return false end
