@@ -2,7 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { lockNames, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
@@ -284,22 +284,22 @@ describe("the server", () => {
 
   /** Makes the server refuse writes, as its setting is not fulfilled. */
   const failingSetting = (name: string) => async () => {
+    onTestFinished(() => client.config("SET", name, "0"));
     await client.config("SET", name, "1");
-    return () => client.config("SET", name, "0");
   };
 
   /** Makes the server refuse writes, as it could not save its data. */
   const failingSave = async () => {
     const [, directory = ""] = (await client.config("GET", "dir")) as string[];
     const inTheWay = join(directory, "dump.rdb");
+    onTestFinished(async () => {
+      await client.config("SET", "save", "");
+      await rm(inTheWay, { recursive: true, force: true });
+    });
     await mkdir(join(inTheWay, "not empty"), { recursive: true });
     await client.config("SET", "save", "3600 1000000");
     await client.bgsave();
     await expect.poll(() => client.info("persistence")).toContain("rdb_last_bgsave_status:err");
-    return async () => {
-      await client.config("SET", "save", "");
-      await rm(inTheWay, { recursive: true });
-    };
   };
 
   test.each([
@@ -310,15 +310,11 @@ describe("the server", () => {
     const { acquire } = node();
     const alice = "a".repeat(32);
     await acquire(acquireRequest(alice));
-    const mend = await fail();
-    try {
-      for (const terms of [{}, { waiter: "w" }]) {
-        await expect(acquire(acquireRequest("bob", { resources: ["s"], ...terms }))).rejects.toThrow(code);
-        expect(await acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false, holder: alice });
-        expect(await acquire(acquireRequest(alice, terms))).toEqual({ granted: true, fence: 1 });
-      }
-    } finally {
-      await mend();
+    await fail();
+    for (const terms of [{}, { waiter: "w" }]) {
+      await expect(acquire(acquireRequest("bob", { resources: ["s"], ...terms }))).rejects.toThrow(code);
+      expect(await acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false, holder: alice });
+      expect(await acquire(acquireRequest(alice, terms))).toEqual({ granted: true, fence: 1 });
     }
     expect((await client.keys("*")).sort()).toEqual([fence, "lock:r"]);
   });
