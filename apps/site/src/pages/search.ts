@@ -14,7 +14,8 @@ export function renderForSearch(text: string, env: MarkdownEnv, md: Renderer): s
   md.set({ highlight: null });
   const html = md.render(text, env);
   md.set({ highlight });
-  return env.frontmatter?.search === false ? "" : html.replace(typesOfClients, "");
+  if (env.frontmatter?.search === false) return "";
+  return env.relativePath.startsWith("reference/") ? html.replace(typesOfClients, "") : html;
 }
 
 /** The sections of types that describe what an adapter uses of its client library. Programs do not name them. */
