@@ -671,6 +671,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W5",
+    fault: "nothing but releases is sent for 700 ms, again and again, although all nodes answer",
+    file: "request-limit.ts",
+    from: "if (traffic?.isSilent && !isRelease && !this.#mayTry(traffic, timeoutMs)) return undefined;",
+    to: "if (traffic && !isRelease && Math.floor(this.#clock.monotonicMs() / 700) % 2 === 1) return undefined;",
+    isSimulated: true,
+  },
+  {
+    rule: "W5",
     fault: "a silent node gets any number of requests",
     file: "request-limit.ts",
     from: "if (traffic.sent - traffic.answered < owedMax) return true;",
