@@ -114,8 +114,8 @@ until cursor == '0'`;
 
 /** Removes the fence counters of a subject whose floor was raised: all 16 384 of its prefix. */
 async function clear(command: RedisServer["command"], { prefix = "" }: RedisNodeOptions): Promise<void> {
-  const [first, second] = [0, 1].map((slot) => `holdfast:fence:{${tagOfSlot(slot)}}${prefix}`);
-  if ((await command("EXISTS", `${first}`, `${second}`)) === 2) {
+  const two = [0, 1].map((slot) => `holdfast:fence:{${tagOfSlot(slot)}}${prefix}`);
+  if ((await command("EXISTS", ...two)) === 2) {
     await command("EVAL", unlinkAll, "0", `holdfast:fence:{*}${prefix}`);
   }
 }

@@ -9,6 +9,9 @@ import { tmpdir } from "node:os";
  * one, and returns paths as they are. Modules that are loaded then find the wrong versions of those that they import.
  */
 export async function removeDirectory(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
-  lstatSync(tmpdir());
+  try {
+    await rm(directory, { recursive: true, force: true });
+  } finally {
+    lstatSync(tmpdir());
+  }
 }
