@@ -414,7 +414,7 @@ describe("check() of waiters", () => {
 
   it("check() finds more requests than the calls and their back-offs account for", () => {
     const waiters = [waiter({ calledAtMs: 0, endedAtMs: 96 }), waiter({ calledAtMs: 0, endedAtMs: 96 })];
-    const sent = { claims: 0, repeatedReleases: 0, mostInFlight: 1, inFlight: 0 };
+    const sent = { claims: 0, repeatedReleases: 0, mostInFlight: 1, inFlight: 0, owed: 0 };
     const traffic = (requests: number) => [
       { client: "client 1", node: "A", requests: requests - 1, ...sent },
       { client: "client 2", node: "A", requests: 1, ...sent },
@@ -432,7 +432,7 @@ describe("check() of waiters", () => {
   });
 
   it("check() finds too many requests in flight to a node, and requests in flight at the end", () => {
-    const counts = { requests: 0, claims: 3, repeatedReleases: 3, mostInFlight: 1500, inFlight: 0 };
+    const counts = { requests: 0, claims: 3, repeatedReleases: 3, mostInFlight: 1500, inFlight: 0, owed: 0 };
     const sent = { client: "client 1", node: "A", ...counts };
     expect(found({ traffic: [sent] })).toEqual([]);
     expect(found({ traffic: [{ ...sent, repeatedReleases: 4 }] })).toEqual([

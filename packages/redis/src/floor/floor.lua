@@ -31,7 +31,7 @@ end
 
 local function digits(number) return string.format('%.0f', number) end
 
--- Reads a counter. Returns its number and its epoch after it was raised, and its new value, or false if that is the same.
+-- Reads a counter. Returns its number and its epoch after it was raised, and its new value; false if that is the same.
 local function raised(key, value, floorText, floor, epoch)
   local mark, number, text, nodeEpoch = '', 0, '0', 0
   if value then
