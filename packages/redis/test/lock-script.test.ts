@@ -284,7 +284,7 @@ describe("the server", () => {
 
   /** Makes the server refuse writes, as its setting is not fulfilled. */
   const failingSetting = (name: string) => async () => {
-    onTestFinished(() => client.config("SET", name, "0"));
+    onTestFinished(async () => void (await client.config("SET", name, "0")));
     await client.config("SET", name, "1");
   };
 
