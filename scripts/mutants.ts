@@ -17,6 +17,10 @@ const selected = mutants
   .filter((mutant) => !isSimulated || mutant.isSimulated)
   .filter(({ rule }, index, those) => !isQuick || those.findIndex((other) => other.rule === rule) === index);
 
+/** How many times as long as with core as it is the tests may take with a mutant: it may make them hang. */
+const patience = 5;
+const timeoutMs = isQuick || isSimulated ? undefined : patience * (await timeWithoutFault());
+
 const [columns, dashes] = isSimulated
   ? ["seed | checker | finding", "--- | --- | ---"]
   : ["failed tests | the first of them", "--- | ---"];
@@ -34,8 +38,20 @@ if (survived + missing > 0) process.exitCode = 1;
 async function evidenceOfTests(mutant: Mutant): Promise<string | undefined> {
   const file = isQuick ? firstNoticedBy[mutant.rule] : undefined;
   if (isQuick && file === undefined) throw new Error(`mutants.ts names no test file for the rule ${mutant.rule}`);
-  const [first, ...others] = await testMutant(mutant, file);
+  const [first, ...others] = await testMutant(mutant, { file, timeoutMs });
   return first && `${1 + others.length} | ${first}`;
+}
+
+/** Returns how long all tests take with core as it is, in milliseconds. They must pass. */
+async function timeWithoutFault(): Promise<number> {
+  const { file, from } = mutants[0] as Mutant;
+  const startMs = performance.now();
+  const failures = await testMutant({ file, from, to: from }, { timeoutMs: 600_000 });
+  if (failures.length > 0) {
+    const count = failures.length;
+    throw new Error(`${count} tests fail without a fault, as on a busy machine, first: ${failures[0]}`);
+  }
+  return Math.ceil(performance.now() - startMs);
 }
 
 async function evidenceOfSimulation(mutant: Mutant): Promise<string | undefined> {

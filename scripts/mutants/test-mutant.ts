@@ -6,22 +6,31 @@ import { exec } from "tinyexec";
 import { root } from "../lib/workspace.ts";
 import type { FaultyText } from "./mutants.ts";
 
-const timeoutMs = 60_000;
+/** Which tests of core to run with a mutant, and for how long. */
+export interface TestMutantOptions {
+  /** Runs this test file only, up to its first failure. Default: all tests. */
+  readonly file?: string | undefined;
+  /** How long the tests may take, in milliseconds. Default: a minute. */
+  readonly timeoutMs?: number | undefined;
+}
 
 /**
- * Runs core's tests with a mutant of core. Resolves with the names of the tests that fail, or with what else went
- * wrong. If `file` is given, runs that test file only, up to its first failure.
+ * Runs core's tests with a mutant of core. Resolves with the names of the tests that fail, or with what else went wrong.
  */
-export async function testMutant(mutant: FaultyText, file?: string): Promise<string[]> {
+export async function testMutant(mutant: FaultyText, options: TestMutantOptions = {}): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
   try {
-    return await failuresOf(mutant, join(folder, "report.json"), file);
+    return await failuresOf(mutant, join(folder, "report.json"), options);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function failuresOf(mutant: FaultyText, reportPath: string, file?: string): Promise<string[]> {
+async function failuresOf(
+  mutant: FaultyText,
+  reportPath: string,
+  { file, timeoutMs = 60_000 }: TestMutantOptions,
+): Promise<string[]> {
   const config = resolve(root, "scripts/mutants/vitest.config.ts");
   const env = { HOLDFAST_MUTANT: JSON.stringify(mutant) };
   const report = ["--reporter", "json", `--outputFile.json=${reportPath}`];
@@ -31,7 +40,7 @@ async function failuresOf(mutant: FaultyText, reportPath: string, file?: string)
     nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], killSignal: "SIGKILL" },
   });
   const output = await Promise.resolve(run).catch(() => undefined); // killed at the timeout
-  if (output === undefined) return [`the tests did not end within ${timeoutMs / 1000} s`];
+  if (output === undefined) return [`the tests did not end within ${Math.round(timeoutMs / 1000)} s`];
   if (!existsSync(reportPath)) {
     if (output.stdout.includes("No test files found")) throw new Error(`there is no ${file}.test.ts`);
     return ["the test run crashed"];

@@ -35,7 +35,7 @@ test("CONTRIBUTING.md's first change breaks a line of core, and the names of the
   const [path = "", from = "", to = ""] = steps[1]?.texts ?? [];
   expect(path.startsWith(core) && existsSync(join(root, path)), path).toBe(true);
   expect((await read(path)).split(from), `pieces around ${from} in ${path}`).toHaveLength(2);
-  const [first = ""] = await testMutant({ file: path.slice(core.length), from, to }, "acquire");
+  const [first = ""] = await testMutant({ file: path.slice(core.length), from, to }, { file: "acquire" });
   expect(first).toMatch(/^\S+\(\) \w+s .* /);
   expect(await read("packages/core/test/locks/acquire.test.ts")).toContain(first);
 });
