@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createCertificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
 import { startPeerProxy } from "./peer-proxy.ts";
 import { reapedDirectory } from "./reaper.ts";
@@ -194,15 +195,8 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
 }
 
 async function tlsFiles(directory: string, url: string) {
-  const { generate } = await import("selfsigned");
-  const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
-    keyType: "ec",
-    algorithm: "sha256",
-    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
-  });
-  const [certPath, keyPath] = [join(directory, "tls.crt"), join(directory, "tls.key")];
-  await Promise.all([writeFile(certPath, cert), writeFile(keyPath, key, { mode: 0o600 })]);
-  return { url, ca: cert, cert, key, certPath, keyPath };
+  const certificate = await createCertificate(directory);
+  return { url, ca: certificate.cert, ...certificate };
 }
 
 async function jsonApi(url: string, path: string, body: object): Promise<Record<string, unknown>> {
