@@ -540,8 +540,8 @@ export const mutants: readonly Mutant[] = [
     rule: "W1",
     fault: "a waiter keeps its collected resources until it has all",
     file: "waiting/index.ts",
-    from: "this.#yieldResources(waiter); // which may start its next attempt",
-    to: "waiter.keepUntilMs = Number.POSITIVE_INFINITY;",
+    from: "        this.#yieldResources(waiter);\n        this.#serve(waiter.queues); // which",
+    to: "        waiter.keepUntilMs = Number.POSITIVE_INFINITY; // which",
   },
   {
     rule: "W2",
@@ -598,6 +598,13 @@ export const mutants: readonly Mutant[] = [
     file: "waiting/index.ts",
     from: "first !== undefined && first.order < order",
     to: "first === undefined && order < 0",
+  },
+  {
+    rule: "W3",
+    fault: "later calls go before a waiter that lost what it had collected",
+    file: "waiting/index.ts",
+    from: "#yieldResources(waiter); // a collected",
+    to: "#yieldResources(waiter), this.#serve(waiter.queues); // a collected",
   },
   {
     rule: "W4",
@@ -791,8 +798,8 @@ export const mutants: readonly Mutant[] = [
     rule: "W8",
     fault: "nobody is served when a waiter yields its resources",
     file: "waiting/index.ts",
-    from: "    for (const queue of waiter.queues) queue.vacate(waiter);\n    this.#serve(waiter.queues);",
-    to: "    for (const queue of waiter.queues) queue.vacate(waiter);",
+    from: "        this.#yieldResources(waiter);\n        this.#serve(waiter.queues); // which",
+    to: "        this.#yieldResources(waiter); // which",
     isSimulated: true,
   },
   {

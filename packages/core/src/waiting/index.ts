@@ -148,7 +148,8 @@ export class LocalQueues {
       const nowMs = clock.monotonicMs();
       if (nowMs >= deadlineMs || signal?.aborted || this.#isClosed) return;
       if (nowMs >= waiter.keepUntilMs) {
-        this.#yieldResources(waiter); // which may start its next attempt
+        this.#yieldResources(waiter);
+        this.#serve(waiter.queues); // which may start its next attempt
         continue;
       }
       waiter.pause ??= new Pause(clock);
@@ -557,7 +558,6 @@ export class LocalQueues {
     waiter.timesGivenBack += 1;
     waiter.passedSince = this.#calls;
     for (const queue of waiter.queues) queue.vacate(waiter);
-    this.#serve(waiter.queues);
   }
 }
 

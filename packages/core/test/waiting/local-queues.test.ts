@@ -305,9 +305,10 @@ describe("calls that something must wake (W8)", () => {
       queues.won(waiter, claim(), clock.monotonicMs());
       return waiter;
     };
-    const deny = (waiter: Waiter, resource: string): void => {
+    const deny = (waiter: Waiter, resource: string, meanwhile?: () => void): void => {
       expect(waiter.state).toBe("attempting");
       queues.begin(waiter);
+      meanwhile?.();
       queues.failed(waiter, { outcome: "held", votes: [{ kind: "denied", heldResources: [resource] }], tookMs: 1 });
     };
     const expectAwake = (): void => expect(findSleeper(clock.monotonicMs())).toBeUndefined();
@@ -365,6 +366,23 @@ describe("calls that something must wake (W8)", () => {
     pass("z");
     deny(waiter, "z");
     expect(waiter.isCollecting).toBe(true);
+  });
+
+  it("failed() lets a waiter that lost what it had collected go before later calls (W3)", async () => {
+    const { clock, lock, win, deny, pass, expectAwake } = setUp();
+    const collector = lock("a", "z");
+    pass("a");
+    pass("z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(collector, "z");
+      await clock.advance(150);
+    }
+    win(collector); // has collected a, and tries both
+    expect(collector.collectedCount).toBe(1);
+    const later = lock("a");
+    deny(collector, "a", () => collector.queues[0]?.hint(-Infinity)); // a release was announced meanwhile
+    expectAwake();
+    expect([collector.state, collector.isCollecting, later.state]).toEqual(["attempting", false, "queued"]);
   });
 
   it("leave() lets a waiter that has just begun to collect try, although an older one waits for the rest", async () => {
