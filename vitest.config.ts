@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { defineConfig, mergeConfig, type UserWorkspaceConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { CountReporter } from "./scripts/lib/count-reporter.ts";
@@ -26,7 +26,7 @@ export const shared: ViteUserConfig = {
     include: ["test/**/*.{test,nightly}.ts"],
     exclude: isNightly ? [] : ["**/*.nightly.ts"],
     // Most tests take milliseconds. These bounds are for a busy machine, and for tests that hang.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     // Files share processes: nothing that one has replaced may reach the next.
@@ -36,53 +36,60 @@ export const shared: ViteUserConfig = {
   },
 };
 
-const overServersAndProcesses: UserWorkspaceConfig = { test: { testTimeout: 100_000 } };
-const simulations: UserWorkspaceConfig = { test: { testTimeout: 120_000 } };
-/** The first test that needs the built site waits for its build, and one test opens all pages. */
-const site: UserWorkspaceConfig = {
-  test: { globalSetup: join(root, "apps/site/test/support/setup.ts"), testTimeout: 300_000, hookTimeout: 300_000 },
-};
-/** Each change is synced to the disk. That takes milliseconds on a real one. */
-const inMemory: UserWorkspaceConfig = { test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} } };
-
-/** Tests on a virtual clock. */
 const seededRandom = join(root, "scripts/lib/seeded-random.ts");
-const seeded: UserWorkspaceConfig = { test: { setupFiles: seededRandom } };
 
-/** The settings in which a package differs. */
-const own: Readonly<Record<string, UserWorkspaceConfig>> = {
-  "apps/chaos": overServersAndProcesses,
-  "apps/custom-adapter": inMemory,
-  "apps/interop": overServersAndProcesses,
-  "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
-  "apps/simulate": simulations,
-  "apps/site": site,
-  "packages/core": { test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] } },
-  "packages/cli": {
-    // Like a process whose output is no terminal.
+/** The tests that need settings of their own, by the name of their project. */
+const special: Readonly<Record<string, { folders: readonly string[]; test: UserWorkspaceConfig["test"] }>> = {
+  core: {
+    folders: ["packages/core"],
+    test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] },
+  },
+  "virtual-time": {
+    folders: ["packages/memory", "packages/opentelemetry", "packages/web-locks"],
+    test: { setupFiles: seededRandom },
+  },
+  // Each change is synced to the disk. That takes milliseconds on a real one.
+  "in-memory": {
+    folders: ["apps/custom-adapter", "packages/etcd", "packages/sqlite"],
+    test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} },
+  },
+  recipes: {
+    folders: ["apps/recipes"],
+    test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") },
+  },
+  // Like a process whose output is no terminal.
+  cli: {
+    folders: ["packages/cli"],
     test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts"), env: { NO_COLOR: "1" } },
   },
-  "packages/etcd": inMemory,
-  "packages/memory": seeded,
-  "packages/opentelemetry": seeded,
-  "packages/postgres": overServersAndProcesses,
-  "packages/simulation": simulations,
-  "packages/sqlite": inMemory,
-  "packages/web-locks": seeded,
+  // The first test that needs the built site waits for its build, and one test opens all pages.
+  site: {
+    folders: ["apps/site"],
+    test: { globalSetup: join(root, "apps/site/test/support/setup.ts"), testTimeout: 300_000, hookTimeout: 300_000 },
+  },
 };
+const specialFolders = Object.values(special).flatMap(({ folders }) => folders);
 
-const folders = ["packages", "apps"].flatMap((parent) =>
+/**
+ * All other tests share a project. A process, and the modules that it has loaded, serves the files of one project: those of
+ * each package would take a tenth of all CPU time.
+ */
+const allFolders = ["packages", "apps"].flatMap((parent) =>
   readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
 );
-const projects = [...folders, "scripts"]
-  .filter((folder) => existsSync(join(root, folder, "test")))
-  .map((folder): UserWorkspaceConfig => {
-    const { test, ...rest } = own[folder] ?? {};
-    const name = folder.replace(/^.*\//, "");
-    // A process and its modules serve many files: starting and loading them for each would take half of all CPU time.
-    const isolate = false;
-    return { ...shared, root: join(root, folder), ...rest, test: { ...shared.test, name, isolate, ...test } };
-  });
+const common = { folders: [...allFolders, "scripts"].filter((folder) => !specialFolders.includes(folder)), test: {} };
+
+const here = relative(root, process.cwd());
+
+/** Returns the project that runs the tests of these folders: if vitest runs in one of them, only those there. */
+function projectOf(name: string, { folders, test }: (typeof special)[string]): UserWorkspaceConfig[] {
+  const selected = here === "" ? folders : folders.filter((folder) => folder === here);
+  if (selected.length === 0) return [];
+  const include = selected.map((folder) => `${folder}/test/**/*.{test,nightly}.ts`);
+  return [{ ...shared, root, test: { ...shared.test, name, include, isolate: false, ...test } }];
+}
+
+const projects = Object.entries({ ...special, common }).flatMap(([name, project]) => projectOf(name, project));
 
 const isLong = ({ moduleId }: TestSpecification): boolean =>
   /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|conformance\/test\/readme|apps\/site\/test\/[a-z-]+\.test/.test(
@@ -103,14 +110,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const inFolder = process.cwd() === root ? projects : projects.filter((project) => project.root === process.cwd());
-
 /** All tests; in the folder of a package, those of this package; in any other folder, the tests that are there. */
 export default mergeConfig(
   shared,
   defineConfig({
     test: {
-      ...(inFolder.length > 0 && { projects: inFolder }),
+      ...(projects.length > 0 && { projects }),
       sequence: { sequencer: LongestFirst },
       // Most tests wait for a server, a ttl or another process most of the time. Each worker loads its modules itself.
       maxWorkers: 5,

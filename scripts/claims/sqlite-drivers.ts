@@ -6,7 +6,7 @@ import { root } from "../lib/workspace.ts";
 /** Runs the conformance suite over the SQLite driver of a newer Node, which the tests of this Node cannot load. */
 export async function nodeSqliteConforms(): Promise<string> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const selection = ["--project", "sqlite", "conformance", "-t", "over node:sqlite"];
+  const selection = ["packages/sqlite/test/conformance", "-t", "over node:sqlite"];
   const output = await run(await longTermNode(), [vitest, "run", ...selection], root);
   const [counts] = /[1-9]\d* passed, 0 failed/.exec(output) ?? [];
   if (counts === undefined) throw new Error(`no test ran:\n${output}`);
