@@ -108,7 +108,8 @@ function settleAttempt(
   let remark: string | undefined;
   if (outcome === "acquired") {
     fenceHint.saw(token.fence);
-    if (!reaches(token.agreed, quorum)) remark = "the nodes did not agree on a fencing token in time";
+    if (settings.signal?.aborted) remark = "it was aborted";
+    else if (!reaches(token.agreed, quorum)) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
       remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
     }

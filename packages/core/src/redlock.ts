@@ -292,8 +292,9 @@ export class Redlock implements AsyncDisposable {
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
           const lock = new HeldLock(this.#context, this.#queues, waiter, result);
-          if (this.#closing !== undefined) await lock[Symbol.asyncDispose]();
+          if (this.#closing !== undefined || signal?.aborted) await lock[Symbol.asyncDispose]();
           this.#assertOpen("lock", resources);
+          signal?.throwIfAborted();
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
           return lock;

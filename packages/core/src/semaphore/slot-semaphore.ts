@@ -138,6 +138,7 @@ export class SlotSemaphore implements Semaphore {
     const { observer } = this.#context;
     try {
       await this.#fill(call);
+      this.#assertOpen(call);
     } catch (error) {
       await this.#giveBack(call);
       observer.acquireFailed?.({ name, wanted: call.wanted, waitedMs: this.#elapsedMs(call), error });

@@ -1,5 +1,5 @@
 import { Redlock } from "@holdfast/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { world } from "../world.ts";
 
 describe("the first lock", () => {
@@ -38,6 +38,27 @@ describe("the first lock", () => {
     await clock.until(Promise.all([first, second]));
     expect(clock.monotonicMs()).toBe(50);
   });
+
+  it.each(["acquire", "tryAcquire", "using"] as const)(
+    "%s() rejects if it is aborted while it waits",
+    async (method) => {
+      const { clock, nodes, node, heldOn } = world(3);
+      for (const each of nodes) Object.assign(each, verified);
+      const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+      node("c").fault = () => ({ lose: "request" });
+      const controller = new AbortController();
+      const routine = vi.fn();
+      const call = redlock[method]("r", { signal: controller.signal }, routine);
+      await clock.advance(20);
+      controller.abort(new Error("enough"));
+      await expect(clock.until(call)).rejects.toThrow("enough");
+      expect([clock.monotonicMs(), routine.mock.calls]).toEqual([20, []]);
+      await clock.advance(0);
+      expect(await heldOn("r")).toEqual([]);
+      await clock.until(redlock.acquire("r"));
+      expect(clock.monotonicMs()).toBe(50); // it still waits for c
+    },
+  );
 
   it("acquire() grants immediately on a quorum if no node verifies its server", async () => {
     const { redlock, clock, node } = world(3);

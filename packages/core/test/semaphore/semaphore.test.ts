@@ -119,6 +119,43 @@ test("acquire() rejects with the reason of its signal, at any moment, and keeps 
   }
 });
 
+test("acquire() rejects if it is aborted while the first lock waits for all nodes, and keeps nothing", async () => {
+  for (const abortAtMs of [0, 5, 50, 104]) {
+    const { clock, nodes, node, heldOn } = world(3);
+    for (const each of nodes) Object.assign(each, { verifiesServer: true, fault: () => ({ requestMs: 5 }) });
+    node("c").fault = () => ({ requestMs: 5, replyMs: 100 });
+    const redlock = new Redlock(nodes, { clock });
+    const controller = new AbortController();
+    const options = { nodeTimeoutMs: 500, signal: controller.signal };
+    const settled = semaphore(redlock, "api", 3).acquire(2, options);
+    await clock.advance(abortAtMs);
+    controller.abort(new Error("never mind"));
+    await expect(clock.until(settled)).rejects.toThrow("never mind");
+    await clock.advance(500);
+    for (const slot of [0, 1, 2]) expect(await heldOn(`sem:api:${slot}`)).toEqual([]);
+  }
+});
+
+test("acquire() rejects if it is aborted while it extends its first slot, as the last one took long", async () => {
+  const { redlock, clock, nodes, heldOn } = world(3);
+  for (const node of nodes) {
+    node.fault = ({ method }) => {
+      if (method !== "acquire") return { replyMs: 10 };
+      const tries = node.callsOf("acquire").length;
+      return tries === 2 ? { answer: { granted: false } } : { replyMs: tries < 2 ? 0 : 300 };
+    };
+  }
+  const controller = new AbortController();
+  const options = { ttlMs: 1_000, nodeTimeoutMs: 500, signal: controller.signal };
+  const settled = semaphore(redlock, "api", 3).acquire(2, options);
+  await clock.advance(305);
+  expect(nodes.map((node) => node.callsOf("extend").length)).toEqual([1, 1, 1]);
+  controller.abort(new Error("never mind"));
+  await expect(clock.until(settled)).rejects.toThrow("never mind");
+  await clock.advance(500);
+  for (const slot of [0, 1, 2]) expect(await heldOn(`sem:api:${slot}`)).toEqual([]);
+});
+
 test("acquire() rejects at once when its Redlock is closed, and keeps nothing", async () => {
   for (const heldHere of [0, 1, 2]) {
     const { redlock, clock, otherClient, heldOn } = world(3);
