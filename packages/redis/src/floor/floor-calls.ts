@@ -15,6 +15,9 @@ import { callScript } from "../script.ts";
  */
 const countersAtOnce = 512;
 
+/** How many calls are under way at once after the first: servers may be far away, and serve locks in between. */
+const callsAtOnce = 4;
+
 /** In how many slots of a cluster to look for claims at once. */
 const slotsAtOnce = 64;
 
@@ -92,9 +95,13 @@ export function floorCalls(
       const isRead = request.floor === 0 && request.epoch === 0;
       const endMs = performance.now() + request.timeoutMs;
       const all: Counters[] = [];
-      for (let slot = 0; slot < slotCount; slot += countersAtOnce) {
+      const starts = range(0, slotCount / countersAtOnce).map((index) => index * countersAtOnce);
+      while (starts.length > 0) {
         const timeoutMs = endMs - performance.now();
-        const portion = await raise(slot, slot + countersAtOnce, { ...request, timeoutMs });
+        const calls = starts.splice(0, all.length === 0 || isCluster ? 1 : callsAtOnce).map((slot) => {
+          return raise(slot, slot + countersAtOnce, { ...request, timeoutMs });
+        });
+        const portion = (await Promise.all(calls)).flat();
         all.push(...portion);
         // Reading ends here: there is neither a floor nor an epoch.
         if (isRead && portion.some(({ lowest, epoch }) => lowest === 0 && epoch === 0)) break;
