@@ -246,24 +246,31 @@ describe("raiseFloor()", () => {
   });
 });
 
-test("raiseFloor() sends four calls at once after the first, ends after timeoutMs as a whole, and sends nothing more", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let sent = 0;
-  const { raiseFloor } = redisNode({
-    ...connectionOver(client),
-    isReady: () => true,
-    async runScript(_, __, call) {
-      sent += 1;
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      return [call.keysAndArguments()[call.keyCount], "0".repeat(40), 1_024, "1", "1", "0"];
-    },
-  }) as FloorNode;
-  const rejected = expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs: 4_500 })).rejects.toThrow("timed out");
-  await vi.advanceTimersByTimeAsync(9_000);
-  await rejected;
-  expect(sent).toBe(17);
-});
+test.each([
+  ["while it raises", 4_500, 17],
+  ["while it looks for a restart", 9_500, 33],
+])(
+  "raiseFloor() sends four calls at once after the first, and ends after timeoutMs as a whole, %s",
+  async (_, timeoutMs, calls) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let sent = 0;
+    const { raiseFloor } = redisNode({
+      ...connectionOver(client),
+      isReady: () => true,
+      async runScript(_, __, call) {
+        sent += 1;
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        return [call.keysAndArguments()[call.keyCount], "0".repeat(40), 1_024, "1", "1", "0"];
+      },
+    }) as FloorNode;
+    const rejected = expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs })).rejects.toThrow("timed out");
+    await vi.advanceTimersByTimeAsync(timeoutMs + 10);
+    await rejected;
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(sent).toBe(calls);
+  },
+);
 
 describe("an error of raiseFloor() or scan()", () => {
   test("says what acquire() says, without the place in the script", async () => {
