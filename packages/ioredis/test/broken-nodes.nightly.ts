@@ -9,26 +9,31 @@ import { over6 } from "./clients.ts";
 const server = await startRedisServer();
 afterAll(() => server.stop());
 
-/** Creates a subject that opens a client for each claim and never closes it. */
-async function leakySubject(): Promise<LockNodeSubject> {
-  const leaked: Redis[] = [];
-  const subject = await subjectsOver(server.port, (port, options) => {
-    const right = over6({ port }, options);
-    const node = {
-      ...right.node,
+const leaked: Redis[] = [];
+
+const leakySubjects = subjectsOver(server.port, (port) => {
+  const right = over6({ port });
+  return {
+    ...right,
+    openNode: (options) => ({
+      ...right.openNode(options),
       async acquire(request) {
         const client = new Redis({ port, lazyConnect: true });
         leaked.push(client);
         await client.connect();
         return ioredisNode(client, options).acquire(request);
       },
-    } satisfies typeof right.node;
-    return { node, close: right.close };
-  })();
+    }),
+  };
+});
+
+/** Creates a subject that opens a client for each claim and never closes it. */
+async function leakySubject(): Promise<LockNodeSubject> {
+  const subject = await leakySubjects();
   return {
     ...subject,
     async close() {
-      for (const client of leaked) client.disconnect();
+      for (const client of leaked.splice(0)) client.disconnect();
       await subject.close();
     },
   };
@@ -43,7 +48,7 @@ const leak: BrokenNode = {
 
 // The others do not need a real server: the tests of the suite run them in memory.
 describeBrokenNodes("ioredisNode() over a real server that can be out of reach", {
-  create: subjectsOver(server.port, (port, options) => over6({ port }, options), {
+  create: subjectsOver(server.port, (port) => over6({ port }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over6",
   }),

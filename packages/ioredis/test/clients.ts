@@ -61,8 +61,10 @@ interface AnyClient extends IoredisClient {
 
 function underTest(client: AnyClient, options?: RedisNodeOptions): ClientUnderTest {
   client.on("error", () => {});
+  const openNode = (nodeOptions?: RedisNodeOptions) => ioredisNode(client, nodeOptions);
   return {
-    node: ioredisNode(client, options),
+    node: openNode(options),
+    openNode,
     openStore: (storeOptions) => ioredisFencedStore(client, storeOptions),
     isReady: () => client.status === "ready",
     onReady: (listener) => void client.on("ready", listener),

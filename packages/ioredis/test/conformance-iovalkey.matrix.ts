@@ -8,7 +8,7 @@ const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() over iovalkey", {
-  create: subjectsOver(server.port, (port, options) => overValkey({ port }, options), {
+  create: subjectsOver(server.port, (port) => overValkey({ port }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "overValkey",
   }),

@@ -9,7 +9,7 @@ afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() over ioredis 5", {
   ...essentials,
-  create: subjectsOver(server.port, (port, options) => over5({ port }, options), {
+  create: subjectsOver(server.port, (port) => over5({ port }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over5",
   }),

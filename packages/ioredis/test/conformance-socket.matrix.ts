@@ -10,7 +10,7 @@ const command: RedisServer["command"] = (...args) => redisCommand(server.port, a
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() by Unix socket, with a password", {
-  create: directSubjectsOver({ command }, (options) => over6({ path: server.socketPath, password }, options)),
+  create: directSubjectsOver({ command }, () => over6({ path: server.socketPath, password })),
   noServer: noOtherWay,
   noOtherProcess: noOtherWay,
 });

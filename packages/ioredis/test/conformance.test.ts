@@ -18,15 +18,15 @@ afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 
 describeLockNode("ioredisNode() over ioredis 6, RESP3", {
-  create: subjectsOver(server.port, (port, options) => over6({ port, protocol: 3 }, options), {
+  create: subjectsOver(server.port, (port) => over6({ port, protocol: 3 }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over6",
   }),
 });
 describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, automatic pipelines", {
   ...essentials,
-  create: directSubjectsOver(server, (options) =>
-    over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
+  create: directSubjectsOver(server, () =>
+    over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }),
   ),
   noServer: noOtherProtocol,
   noOtherProcess: noOtherProtocol,

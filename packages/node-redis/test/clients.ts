@@ -85,8 +85,10 @@ function underTest(
 ): ClientUnderTest {
   client.on("error", () => {});
   client.connect().catch(() => {});
+  const openNode = (nodeOptions?: RedisNodeOptions) => nodeRedisNode(client, nodeOptions);
   return {
-    node: nodeRedisNode(client, options),
+    node: openNode(options),
+    openNode,
     openStore: (storeOptions) => nodeRedisFencedStore(client, storeOptions),
     isReady: () => client.isReady ?? client.isOpen,
     onReady: (listener) => void client.on("ready", listener),

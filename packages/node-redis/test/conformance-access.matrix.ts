@@ -14,7 +14,7 @@ const { port, ca } = server.tls as TlsEndpoint;
 describeLockNode("nodeRedisNode() by TLS, as a user with the fewest permissions, in database 3", {
   create: directSubjectsOver(
     { command },
-    (options) => over6By({ socket: { host: "127.0.0.1", port, tls: true, ca }, ...user, database: 3 }, options),
+    () => over6By({ socket: { host: "127.0.0.1", port, tls: true, ca }, ...user, database: 3 }),
     "lock",
   ),
   noServer: noOtherWay,

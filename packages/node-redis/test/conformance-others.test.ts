@@ -9,7 +9,7 @@ afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP2", {
   ...essentials,
-  create: subjectsOver(server.port, (port, options) => over5(port, options, { RESP: 2 }), {
+  create: subjectsOver(server.port, (port) => over5(port, undefined, { RESP: 2 }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over5",
   }),

@@ -8,7 +8,7 @@ const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP3", {
-  create: directSubjectsOver(server, (options) => over5(server.port, options, { RESP: 3 })),
+  create: directSubjectsOver(server, () => over5(server.port, undefined, { RESP: 3 })),
   noServer: noOtherProtocol,
   noOtherProcess: noOtherProtocol,
 });

@@ -10,9 +10,7 @@ const command: RedisServer["command"] = (...args) => redisCommand(server.port, a
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() by Unix socket, with a password", {
-  create: directSubjectsOver({ command }, (options) =>
-    over6By({ socket: { path: server.socketPath, tls: false }, password }, options),
-  ),
+  create: directSubjectsOver({ command }, () => over6By({ socket: { path: server.socketPath, tls: false }, password })),
   noServer: noOtherWay,
   noOtherProcess: noOtherWay,
 });

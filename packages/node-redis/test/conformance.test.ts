@@ -20,16 +20,14 @@ const ports = cluster.servers.map((each) => each.port);
 const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buffer };
 
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
-  create: subjectsOver(server.port, (port, options) => over6(port, options, { RESP: 3 }), {
+  create: subjectsOver(server.port, (port) => over6(port, undefined, { RESP: 3 }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over6",
   }),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
   ...essentials,
-  create: directSubjectsOver(server, (options) =>
-    over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } }),
-  ),
+  create: directSubjectsOver(server, () => over6(server.port, undefined, { RESP: 2, commandOptions: { typeMapping } })),
   noServer: noOtherProtocol,
   noOtherProcess: noOtherProtocol,
 });

@@ -2,7 +2,7 @@ import { describeLockNode, essentialTests } from "@holdfast/conformance";
 import { isNightly } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import { afterAll } from "vitest";
-import { serverOfFile, subjectOver } from "./servers.ts";
+import { serverOfFile, subjectsOver } from "./servers.ts";
 
 const server = await serverOfFile();
 const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 20 });
@@ -10,8 +10,8 @@ afterAll(() => bouncer.stop());
 
 describeLockNode("postgresNode() over postgres.js", {
   ...(isNightly ? {} : { only: essentialTests }),
-  create: () => subjectOver(server, "postgres.js"),
+  create: subjectsOver(server, "postgres.js"),
 });
 describeLockNode("postgresNode() over a Pool of pg and PgBouncer in transaction mode", {
-  create: () => subjectOver(server, "pg", bouncer.port),
+  create: subjectsOver(server, "pg", bouncer.port),
 });

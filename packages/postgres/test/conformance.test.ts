@@ -1,6 +1,6 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { serverOfFile, subjectOver } from "./servers.ts";
+import { serverOfFile, subjectsOver } from "./servers.ts";
 
 const server = await serverOfFile();
 
-describeLockNode("postgresNode() over a Pool of pg", { create: () => subjectOver(server, "pg") });
+describeLockNode("postgresNode() over a Pool of pg", { create: subjectsOver(server, "pg") });

@@ -1,10 +1,11 @@
 import type { LockNodeSubject } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { createTable } from "@holdfast/postgres";
+import { reusable } from "@holdfast/testkit";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { afterAll } from "vitest";
-import { type OpenClient, openNode } from "./fixtures/rival.ts";
+import { type OpenClient, openClient } from "./fixtures/rival.ts";
 
 /** Starts a server for the tests of a file. */
 export async function serverOfFile(): Promise<PostgresServer> {
@@ -36,35 +37,57 @@ export async function freshTable(connectionString: string): Promise<string> {
 }
 
 /**
- * Creates a subject: two clients behind a proxy, over a fresh table.
+ * Returns a function that creates subjects: each has two nodes behind a proxy, over a fresh table. Their connections
+ * served earlier tests, unless one of these has cut them: a process of the server for each would cost more than most
+ * tests.
  *
  * @param server the server
  * @param library the client library
  * @param port the port to which clients connect: that of a PgBouncer before the server, which delivers no notifications
  */
-export async function subjectOver(
+export function subjectsOver(
   server: PostgresServer,
   library: OpenClient["library"],
   port: number = server.port,
-): Promise<LockNodeSubject> {
-  const table = await freshTable(server.connectionString);
-  const proxy = await startTcpProxy({ port });
-  const wakeUps = port === server.port;
+): () => Promise<LockNodeSubject> {
   const through = (ownPort: number) => server.connectionString.replace(`:${server.port}/`, `:${ownPort}/`);
-  const open = () => openNode({ connectionString: through(proxy.port), table, library, wakeUps });
-  const [node, rival] = await Promise.all([open(), open()]);
-  return {
-    node: node.node,
-    rival: rival.node,
-    rivalModule: {
-      url: new URL("./fixtures/rival.ts", import.meta.url),
-      options: { connectionString: through(port), table, library, wakeUps },
-      execArgv: ["--import", "tsx"],
-    },
-    server: proxy,
-    async close() {
-      await Promise.all([node.close(), rival.close()]);
-      await proxy.close();
-    },
+  const connect = async () => {
+    const proxy = await startTcpProxy({ port });
+    const open = () => openClient({ connectionString: through(proxy.port), library });
+    return { proxy, clients: [open(), open()] as const };
+  };
+  const end = async ({ proxy, clients }: Awaited<ReturnType<typeof connect>>): Promise<void> => {
+    await Promise.all(clients.map((client) => client.close()));
+    await proxy.close();
+  };
+  const connections = reusable(connect, end);
+  afterAll(connections.close);
+  return async () => {
+    const options = { table: await freshTable(server.connectionString), wakeUps: port === server.port };
+    const own = await connections.take();
+    const { proxy, clients } = own;
+    const [node, rival] = [clients[0].openNode(options), clients[1].openNode(options)];
+    let isReusable = true;
+    return {
+      node,
+      rival,
+      rivalModule: {
+        url: new URL("./fixtures/rival.ts", import.meta.url),
+        options: { connectionString: through(port), library, ...options },
+        execArgv: ["--import", "tsx"],
+      },
+      server: {
+        ...proxy,
+        async stop() {
+          isReusable = false;
+          await proxy.stop();
+        },
+      },
+      async close() {
+        await Promise.all([node.close(), rival.close()]);
+        if (isReusable) connections.giveBack(own);
+        else await end(own);
+      },
+    };
   };
 }

@@ -1,7 +1,7 @@
 import { brokenNodes as allBrokenNodes, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
 import { type PgPool, type PgQuery, postgresNode } from "@holdfast/postgres";
 import pg from "pg";
-import { freshTable, serverOfFile, subjectOver } from "./servers.ts";
+import { freshTable, serverOfFile, subjectsOver } from "./servers.ts";
 import { type Mutant, mutants } from "./statement-mutants.ts";
 
 const server = await serverOfFile();
@@ -46,9 +46,11 @@ async function brokenSubject(mutant: Mutant): Promise<LockNodeSubject> {
   };
 }
 
+const createSubject = subjectsOver(server, "pg");
+
 describeBrokenNodes("the statements on a real server", {
   create: async () => {
-    const { server: _, rivalModule, ...subject } = await subjectOver(server, "pg");
+    const { server: _, rivalModule, ...subject } = await createSubject();
     return subject;
   },
   noServer: "outages are not what a statement can get wrong",
@@ -59,7 +61,7 @@ describeBrokenNodes("the statements on a real server", {
 // These faults are in clients and processes, which only a real server shows. The watches of a node share a connection, and
 // its inspections those of the pool, so that one that stays open is none too many.
 describeBrokenNodes("a node over PostgreSQL", {
-  create: () => subjectOver(server, "pg"),
+  create: createSubject,
   brokenNodes: allBrokenNodes.filter(
     ({ needs = [] }) =>
       needs.some((part) => part === "otherProcess" || part === "server") &&

@@ -14,6 +14,8 @@ import { eventually } from "./timing.ts";
 /** A client of some library, with its node and stores. */
 export interface ClientUnderTest {
   readonly node: RedisNode;
+  /** Creates another node over the client. */
+  openNode(options?: RedisNodeOptions): RedisNode;
   openStore(options?: FencedStoreOptions): FencedStore;
   /** Whether the library reports a working connection. */
   isReady(): boolean;

@@ -3,9 +3,13 @@ import { setTimeout } from "node:timers/promises";
 import type { OpenedNode } from "@holdfast/conformance";
 import type { RedisNode, RedisNodeOptions } from "@holdfast/redis";
 
+/** A node of a subject. That of a cluster leaves out the methods of operators' tools. */
+export type SubjectNode = Omit<RedisNode, "raiseFloor" | "scan"> & Partial<Pick<RedisNode, "raiseFloor" | "scan">>;
+
 /** The part of a client that subjects need. */
 export interface SubjectClient {
-  readonly node: Omit<RedisNode, "raiseFloor" | "scan"> & Partial<Pick<RedisNode, "raiseFloor" | "scan">>;
+  /** Creates a node over the client. */
+  openNode(options: RedisNodeOptions): SubjectNode;
   close(): void;
 }
 
@@ -18,32 +22,33 @@ export interface RivalOptions {
 
 /** Creates the requested client in another process, and resolves with its node when it is connected. */
 export async function openRival(
-  makers: Readonly<Record<string, (ports: readonly number[], options: RedisNodeOptions) => SubjectClient>>,
+  makers: Readonly<Record<string, (ports: readonly number[]) => SubjectClient>>,
   { client, ports, options }: RivalOptions,
 ): Promise<OpenedNode> {
   const make = makers[client];
   if (make === undefined) throw new Error(`no client ${client}`);
-  const made = ports.length > 1 ? withoutFloor(make(ports, options)) : make(ports, options);
-  await untilConnected([made], ports.length);
-  return { node: made.node, close: () => closed(made) };
-}
-
-/** Closes a client and its node. */
-export async function closed({ node, close }: SubjectClient): Promise<void> {
-  await node.close();
-  close();
+  const made = make(ports);
+  const node = made.openNode(options);
+  await untilConnected([node], ports.length);
+  return {
+    node: ports.length > 1 ? withoutFloor(node) : node,
+    async close() {
+      await node.close();
+      made.close();
+    },
+  };
 }
 
 /** Enough names for every master of a cluster to have some. A single server needs one. */
 const names = Array.from({ length: 64 }, (_, index) => `warm-up ${index}`);
 const connectTimeoutMs = 30_000;
 
-/** Waits until clients reach all masters. */
-export async function untilConnected(clients: readonly SubjectClient[], masters: number): Promise<void> {
+/** Waits until nodes reach all masters. */
+export async function untilConnected(nodes: readonly SubjectNode[], masters: number): Promise<void> {
   const asked = masters > 1 ? names : names.slice(0, 1);
   for (const endMs = performance.now() + connectTimeoutMs; ; ) {
     try {
-      for (const { node } of clients) await Promise.all(asked.map((name) => node.inspect(name)));
+      for (const node of nodes) await Promise.all(asked.map((name) => node.inspect(name)));
       return;
     } catch (error) {
       if (performance.now() > endMs) throw error;
@@ -53,7 +58,6 @@ export async function untilConnected(clients: readonly SubjectClient[], masters:
 }
 
 /** Leaves out the methods of operators' tools. */
-export function withoutFloor({ node, close }: SubjectClient): SubjectClient {
-  const { raiseFloor, scan, ...others } = node;
-  return { node: others, close };
+export function withoutFloor({ raiseFloor, scan, ...others }: SubjectNode): SubjectNode {
+  return others;
 }

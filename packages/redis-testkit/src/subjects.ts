@@ -4,10 +4,11 @@ import {
   type LockNodeSubject,
   type RivalModule,
 } from "@holdfast/conformance";
-import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
-import { isNightly, type RedisServer, redisCommand } from "@holdfast/testkit";
-import { closed, type RivalOptions, type SubjectClient, untilConnected, withoutFloor } from "./open-rival.ts";
+import { isNightly, type RedisServer, redisCommand, reusable } from "@holdfast/testkit";
+import { afterAll } from "vitest";
+import { type RivalOptions, type SubjectClient, type SubjectNode, untilConnected, withoutFloor } from "./open-rival.ts";
 
 /** For one more version or connection of a client over which the whole suite runs: nightly, everything runs. */
 export const essentials: Pick<DescribeLockNodeOptions, "only"> = isNightly ? {} : { only: essentialTests };
@@ -31,20 +32,21 @@ function rivalModule(rival: RivalClient, ports: readonly number[], options: Redi
 /** Creates subjects for one server: each has two clients behind a proxy, and its own prefix. */
 export function subjectsOver(
   port: number,
-  make: (port: number, options: RedisNodeOptions) => SubjectClient,
+  make: (port: number) => SubjectClient,
   rival?: RivalClient,
 ): () => Promise<LockNodeSubject> {
-  return async () => {
+  const create = subjectsWith(async () => {
     const proxy = await startTcpProxy({ port });
+    return { clients: await connected(() => make(proxy.port)), proxy };
+  });
+  return async () => {
     const options = freshOptions();
-    const subject = await subjectOf((each) => make(proxy.port, each), options);
+    const subject = await create(options);
     return {
       ...subject,
       ...(rival && { rivalModule: rivalModule(rival, [port], options) }),
-      server: proxy,
       async close() {
         await subject.close();
-        await proxy.close();
         await clear((...args) => redisCommand(port, args), options);
       },
     };
@@ -54,12 +56,13 @@ export function subjectsOver(
 /** Creates subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
 export function directSubjectsOver(
   { command }: Pick<RedisServer, "command">,
-  make: (options: RedisNodeOptions) => SubjectClient,
+  make: () => SubjectClient,
   prefix = "test",
 ): () => Promise<LockNodeSubject> {
+  const create = subjectsWith(async () => ({ clients: await connected(make) }));
   return async () => {
     const options = freshOptions(prefix);
-    const subject = await subjectOf(make, options);
+    const subject = await create(options);
     return {
       ...subject,
       async close() {
@@ -89,14 +92,17 @@ export const noClusterServer =
 /** Creates subjects for one cluster, in which a hash tag relates resources. */
 export function clusterSubjectsOver(
   ports: readonly number[],
-  make: (ports: readonly number[], options: RedisNodeOptions) => SubjectClient,
+  make: (ports: readonly number[]) => SubjectClient,
   rival?: RivalClient,
 ): () => Promise<LockNodeSubject> {
+  const create = subjectsWith(async () => ({ clients: await connected(() => make(ports), ports.length) }));
   return async () => {
     const options = freshOptions();
-    const makeWithoutFloor = (each: RedisNodeOptions): SubjectClient => withoutFloor(make(ports, each));
+    const subject = await create(options);
     return {
-      ...(await subjectOf(makeWithoutFloor, options, ports.length)),
+      ...subject,
+      node: withoutFloor(subject.node),
+      rival: withoutFloor(subject.rival),
       ...(rival && { rivalModule: rivalModule(rival, ports, options) }),
       related: (resource) => `{together}${resource}`,
     };
@@ -126,18 +132,52 @@ function freshOptions(prefix = "test"): RedisNodeOptions {
   return { prefix: `${prefix}:${prefixes}:`, verifyServer: false };
 }
 
-async function subjectOf(
-  make: (options: RedisNodeOptions) => SubjectClient,
-  options: RedisNodeOptions,
-  masters = 1,
-): Promise<LockNodeSubject> {
-  const clients = [make(options), make(options)] as const;
-  await untilConnected(clients, masters);
-  return {
-    node: clients[0].node,
-    rival: clients[1].node,
-    async close() {
-      for (const client of clients) await closed(client);
-    },
+/** The two clients of a subject, and the proxy between them and the server. */
+interface Connections {
+  readonly clients: readonly [SubjectClient, SubjectClient];
+  readonly proxy?: TcpProxy;
+}
+
+/**
+ * Creates subjects whose nodes are new and whose connections served earlier tests, unless one of these has cut them:
+ * connecting takes longer than most tests.
+ */
+function subjectsWith(connect: () => Promise<Connections>) {
+  const connections = reusable(connect, ended);
+  afterAll(connections.close);
+  return async (options: RedisNodeOptions) => {
+    const own = await connections.take();
+    const { proxy } = own;
+    const [node, rival] = own.clients.map((client) => client.openNode(options)) as [SubjectNode, SubjectNode];
+    let isReusable = true;
+    const stop = async (): Promise<void> => {
+      isReusable = false;
+      await proxy?.stop();
+    };
+    return {
+      node,
+      rival,
+      ...(proxy && { server: { ...proxy, stop } }),
+      async close() {
+        await Promise.all([node.close(), rival.close()]);
+        if (isReusable) connections.giveBack(own);
+        else await ended(own);
+      },
+    };
   };
+}
+
+/** Creates two clients, and waits until they are connected. */
+async function connected(make: () => SubjectClient, masters = 1): Promise<Connections["clients"]> {
+  const clients = [make(), make()] as const;
+  await untilConnected(
+    clients.map((client) => client.openNode(freshOptions())),
+    masters,
+  );
+  return clients;
+}
+
+async function ended({ clients, proxy }: Connections): Promise<void> {
+  for (const client of clients) client.close();
+  await proxy?.close();
 }

@@ -15,8 +15,9 @@ export function over(port: number, options?: RedisNodeOptions): ClientUnderTest 
   const client: ValkeyGlideClient = {
     exec: async (batch, raiseOnError, terms) => (await connected).exec(batch as Batch, raiseOnError, terms),
   };
+  const openNode = (nodeOptions?: RedisNodeOptions) => valkeyGlideNode(client, { ...nodeOptions, subscriber });
   const connectionId = async () => (await connected).exec(new Batch(false).customCommand(clientId), true, briefly);
-  return underTest(connected, client, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
+  return underTest(connected, client, openNode, options, connectionId);
 }
 
 /** Creates a `GlideClusterClient` and its node. */
@@ -27,9 +28,10 @@ export function overCluster(ports: readonly number[], options?: RedisNodeOptions
     exec: async (batch, raiseOnError, terms) => (await connected).exec(batch as ClusterBatch, raiseOnError, terms),
     ssubscribe: async (channels, timeoutMs) => (await connected).ssubscribe(channels, timeoutMs),
   };
+  const openNode = (nodeOptions?: RedisNodeOptions) => valkeyGlideNode(client, { ...nodeOptions, subscriber });
   const connectionId = async () =>
     (await connected).exec(new ClusterBatch(false).customCommand(clientId), true, briefly);
-  return underTest(connected, client, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
+  return underTest(connected, client, openNode, options, connectionId);
 }
 
 const clientId = ["CLIENT", "ID"];
@@ -58,7 +60,8 @@ async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
 function underTest(
   connected: Promise<GlideClient | GlideClusterClient>,
   client: ValkeyGlideClient,
-  node: ClientUnderTest["node"],
+  openNode: ClientUnderTest["openNode"],
+  options: RedisNodeOptions | undefined,
   connectionId: () => Promise<unknown[] | null>,
 ): ClientUnderTest {
   let lastId = "";
@@ -84,7 +87,8 @@ function underTest(
     isLooking = true;
   };
   return {
-    node,
+    node: openNode(options),
+    openNode,
     openStore: (options) => valkeyGlideFencedStore(client, options),
     isReady() {
       startLooking();
