@@ -109,21 +109,12 @@ export function clusterSubjectsOver(
   };
 }
 
-/** Deletes thousands of keys whose names need not be sent. */
-const unlinkAll = `
-local cursor = '0'
-repeat
-  local found = redis.call('SCAN', cursor, 'MATCH', ARGV[1], 'COUNT', 4000)
-  cursor = found[1]
-  if #found[2] > 0 then redis.call('UNLINK', unpack(found[2])) end
-until cursor == '0'`;
+const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
 
 /** Removes the fence counters of a subject whose floor was raised: all 16 384 of its prefix. */
 async function clear(command: RedisServer["command"], { prefix = "" }: RedisNodeOptions): Promise<void> {
-  const two = [0, 1].map((slot) => `holdfast:fence:{${tagOfSlot(slot)}}${prefix}`);
-  if ((await command("EXISTS", ...two)) === 2) {
-    await command("EVAL", unlinkAll, "0", `holdfast:fence:{*}${prefix}`);
-  }
+  const counters = tags.map((tag) => `holdfast:fence:{${tag}}${prefix}`);
+  if ((await command("EXISTS", ...counters.slice(0, 2))) === 2) await command("UNLINK", ...counters);
 }
 
 /** Returns options that let several subjects on one server form a Redlock. */

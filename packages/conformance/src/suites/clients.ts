@@ -69,10 +69,10 @@ export const clientFacts: readonly Fact[] = [
   ),
 ];
 
-const handOvers = 30;
-const races = 20;
+const handOvers = 10;
+const races = 10;
 const claimsOfRace = 40;
-const contestGrants = 100;
+const contestGrants = 50;
 
 const notInStore =
   "a claim is not in the store when acquire() replies: the node excludes only its own process, or replies before the commit";

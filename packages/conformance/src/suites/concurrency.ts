@@ -5,7 +5,7 @@ import { type Client, freshOwner } from "../world/client.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import { nextFence, type World } from "../world/world.ts";
 
-const rounds = 20;
+const rounds = 10;
 const rivals = 100;
 
 /** Bounds a worker's attempts, far above the number that it needs. */

@@ -3,7 +3,7 @@ import { type Fact, fact } from "../fact.ts";
 import { nextFence, type World } from "../world/world.ts";
 import { recover, stopNoticeably } from "./outages.ts";
 
-const roundsOfCalls = 10;
+const roundsOfCalls = 3;
 
 /** Fewer rounds, as some clients take longer for each further attempt to connect. */
 const outages = 2;

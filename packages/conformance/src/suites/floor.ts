@@ -597,7 +597,7 @@ export const waitingFloorFacts: readonly Fact[] = [
 ];
 
 const raisesAtOnce = 12;
-const rounds = 4;
+const rounds = 2;
 
 /** Numbers from 1 to `count` in an order that rises and falls. */
 function mixed(count: number, step: number): readonly number[] {

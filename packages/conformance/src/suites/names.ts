@@ -3,6 +3,7 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import { freshOwner } from "../world/client.ts";
 import { between } from "../world/expectations.ts";
 import { nextFence, type World } from "../world/world.ts";
+import { each } from "./sizes.ts";
 
 /** Groups of different names, each with the mistake of a node that confuses two of them. */
 const lookalikes: readonly (readonly [mistake: string, names: readonly string[]])[] = [
@@ -124,8 +125,8 @@ export const nameFacts: readonly Fact[] = [
       expect(fence, mistakeIn(name)).toBe(1_000 + index);
     }
     const last = 1_000 + names.length - 1;
+    await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
     for (const [index, name] of names.entries()) {
-      await rival.deny("bob", name, {}, mistakeIn(name));
       const fence = await rival.hold(`owner ${index}`, name, {}, mistakeIn(name));
       expect(fence, mistakeIn(name)).toEqual(between(1_000 + index, last + index));
       expect(await rival.release(`owner ${index}`, name), mistakeIn(name)).toBe(true);
@@ -146,7 +147,7 @@ export const nameFacts: readonly Fact[] = [
     const { node, rival } = world;
     const names = namesFor(world).slice(0, world.resourcesMax);
     expect(await node.grant("alice", names)).toBe(1);
-    for (const name of names) await rival.deny("bob", name, {}, mistakeIn(name));
+    await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
     expect(await node.hold("alice", names)).toBe(1);
     expect(await node.release("alice", names)).toBe(true);
     expect(await rival.grant("bob", names)).toBe(2);

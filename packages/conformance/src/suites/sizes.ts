@@ -5,7 +5,7 @@ import { between } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
 
 const resourcesOfCall = 300;
-const claimsAlive = 5_000;
+const claimsAlive = 3_000;
 
 /** Fewer if each claim needs a separate call. */
 const claimsAliveOneByOne = 2_000;
