@@ -75,9 +75,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
 
     test("raiseFloor() raises the counters of every shard", async () => {
       const { node } = await connected();
-      for (const floor of [7, 8]) {
-        expect(await node.raiseFloor?.({ floor, epoch: 0, timeoutMs: longMs })).toEqual({ floor, epoch: 0 });
-      }
+      expect(await node.raiseFloor?.({ floor: 8, epoch: 0, timeoutMs: longMs })).toEqual({ floor: 8, epoch: 0 });
       const names = Array.from({ length: 12 }, (_, index) => `raised ${index}`);
       for (const name of names) {
         const { fence } = await node.inspect(name);

@@ -4,6 +4,7 @@ import {
   corrupting,
   endingAfter,
   fuzzSeed,
+  isNightly,
   startRedisServer,
   startTamperingProxy,
   type Tampering,
@@ -42,11 +43,12 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
     });
     afterAll(() => server.stop());
 
-    test.each(["reset", "end"] as const)(
+    // Nightly, in both ways after each byte.
+    test.each([["reset", 0] as const, ["end", 1] as const])(
       "a connection that ends after any byte (%s) causes no false lock",
-      async (how) => {
+      async (how, first) => {
         expect(length).toBeGreaterThan(100);
-        const bytes = range(0, length, 1);
+        const bytes = isNightly ? range(0, length, 1) : range(first, length, 2);
         await atOnce(() =>
           withConnection(async (connection) => {
             for (let byte = bytes.shift(); byte !== undefined; byte = bytes.shift()) {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@holdfast/core";
-import { fuzzSeed } from "@holdfast/testkit";
+import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clusterSlot, fenceKeyPrefix, type LockNames, lockKey, lockNames, sharersKeyPrefix } from "../src/keys.ts";
@@ -36,7 +36,7 @@ describe("keys of any names", { timeout: 60_000 }, () => {
         expect(key).toBe(isGood ? `${prefix}${name}` : undefined);
         if (key !== undefined) expect(Buffer.from(key).toString()).toBe(key);
       }),
-      { numRuns: 2_000 },
+      { numRuns: isNightly ? 2_000 : 500 },
     );
   });
 
@@ -56,7 +56,7 @@ describe("keys of any names", { timeout: 60_000 }, () => {
           expect([fence, waitingList, sharers].map(clusterSlot)).toEqual(Array(3).fill(clusterSlot(lock)));
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: isNightly ? 2_000 : 500 },
     );
   });
 });
@@ -82,7 +82,7 @@ describe("parseOptions() with any values", { timeout: 60_000 }, () => {
         if (isAllowed) expect(parse).not.toThrow();
         else expect(parse).toThrow(new RegExp(`^${option} must`));
       }),
-      { numRuns: 2_000 },
+      { numRuns: isNightly ? 2_000 : 500 },
     );
   });
 

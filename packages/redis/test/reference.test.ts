@@ -312,7 +312,7 @@ test("redisNode() answers random histories as the memory node does, and names th
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
         expect(await differenceIn(steps, listen)).toBeUndefined();
       }),
-      { numRuns: isNightly ? 600 : 200, seed: fuzzSeed },
+      { numRuns: isNightly ? 600 : 100, seed: fuzzSeed },
     );
   } finally {
     subscriber.disconnect();

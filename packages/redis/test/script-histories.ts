@@ -241,7 +241,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });
 
 /** The number of histories in a test. */
-export const historyCount: number = isNightly ? 500 : 200;
+export const historyCount: number = isNightly ? 500 : 120;
 
 /** A way to play a history, with keys of its own. */
 interface Way {

@@ -596,7 +596,7 @@ export const waitingFloorFacts: readonly Fact[] = [
   }),
 ];
 
-const raisesAtOnce = 12;
+const raisesAtOnce = 8;
 const rounds = 2;
 
 /** Numbers from 1 to `count` in an order that rises and falls. */
@@ -622,7 +622,7 @@ const races: readonly Fact[] = [
     const clients = [world.node, world.rival];
     for (let round = 1; round <= rounds; round++) {
       const highest = { floor: 1_000 * round + raisesAtOnce, epoch: 100 * round + raisesAtOnce };
-      const [floors, epochs] = [mixed(raisesAtOnce, 7), mixed(raisesAtOnce, 11)];
+      const [floors, epochs] = [mixed(raisesAtOnce, 5), mixed(raisesAtOnce, 3)];
       const sent = floors.map((floor, index) => {
         const minimum = { floor: 1_000 * round + floor, epoch: 100 * round + (epochs[index] as number) };
         return (clients[index % 2] as Client).raiseFloor(minimum);
