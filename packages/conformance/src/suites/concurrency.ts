@@ -7,6 +7,7 @@ import { nextFence, type World } from "../world/world.ts";
 
 const rounds = 10;
 const rivals = 100;
+const grantsOfStorm = 40;
 
 /** Bounds a worker's attempts, far above the number that it needs. */
 const attemptsMax = 20_000;
@@ -191,7 +192,7 @@ const races: readonly Fact[] = [
 const storms: readonly Fact[] = [
   fact("acquire() and release() exclude concurrent workers and keep fences increasing", async (world) => {
     const lists = Array.from({ length: 8 }, () => ["r"]);
-    const fences = await storm(world, lists, 100);
+    const fences = await storm(world, lists, grantsOfStorm);
     expectStrictlyIncreasing(fences.get("r") ?? []);
   }),
 
@@ -201,7 +202,7 @@ const storms: readonly Fact[] = [
     async (world) => {
       const ring = ["a", "b", "c", "d", "e"];
       const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name]]);
-      const fences = await storm(world, lists, 100);
+      const fences = await storm(world, lists, grantsOfStorm);
       for (const resource of ring) expectStrictlyIncreasing(fences.get(resource) ?? []);
     },
   ),

@@ -8,7 +8,7 @@ import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import type { RedlockWorld } from "../world/redlock-world.ts";
 
 const workers = 20;
-const locksPerWorker = 3;
+const locksPerWorker = 2;
 const reading = { mode: "shared" } as const;
 
 /** A critical section that loses increments if two workers are inside at the same time. */

@@ -698,7 +698,7 @@ interface Library {
 
 /** Runs one worker, whose every third claim is exclusive. Fails unless exclusive claims are alone and fences are in order. */
 async function readAndWrite(client: Client, index: number, library: Library): Promise<void> {
-  for (let turn = index; turn < index + 12; turn++) {
+  for (let turn = index; turn < index + 6; turn++) {
     const [owner, writes] = [freshOwner(), turn % 3 === 0];
     let fence: number | undefined;
     while (fence === undefined) {
