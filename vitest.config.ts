@@ -50,7 +50,7 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
   },
   // Each change is synced to the disk. That takes milliseconds on a real one.
   "in-memory": {
-    folders: ["apps/custom-adapter", "packages/etcd", "packages/sqlite"],
+    folders: ["apps/custom-adapter", "packages/etcd", "packages/postgres", "packages/sqlite"],
     test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} },
   },
   recipes: {
