@@ -23,9 +23,16 @@ test(
       }
       await cp(inPackages("ioredis/test/fixtures/my-node.ts"), join(folder, "my-node.ts"));
       // Other tests run the rest of the suite, and all broken nodes.
-      const { results } = await runVitest(folder, {}, /^(?!.*caught by).*(acquire|release)\(\)|caught by "release/);
+      const { results } = await runVitest(
+        folder,
+        {},
+        / release release\(\)|caught by "release\(\) (frees|keeps|leaves)/,
+      );
       expect(results.filter(({ status }) => status === "failed")).toEqual([]);
-      expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(80);
+      const passed = results.filter(({ status }) => status === "passed");
+      const broken = passed.filter(({ title }) => title.includes("caught by"));
+      expect(broken.length).toBeGreaterThan(4);
+      expect(passed.length - broken.length).toBeGreaterThan(10);
     } finally {
       await rm(folder, { recursive: true });
       await server.stop();
