@@ -1,6 +1,7 @@
 import type { LockNode } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import type { LockNodeSubject } from "../src/index.ts";
 import { startTcpProxy } from "../src/tcp-proxy.ts";
 import { connectNode, startNodeServer } from "./fixtures/node-server.ts";
@@ -10,9 +11,6 @@ export const inThisProcess = "it lives in this process";
 
 /** The reason why subjects whose server lives in this process have no rival in another one. */
 export const noOtherProcess = "its store lives in this process";
-
-/** The options with which a process loads TypeScript sources. */
-const sourceArgs: readonly string[] = ["--import", "tsx"];
 
 /** Returns a memory node with its own virtual clock, and the control of that clock. */
 export function nodeOnVirtualClock(counters?: number): {
@@ -93,9 +91,8 @@ export async function servedSubject(counters?: number): Promise<LockNodeSubject>
     node: clients[0].node,
     rival: clients[1].node,
     rivalModule: {
-      url: new URL("./fixtures/rival.ts", import.meta.url),
+      ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
       options: { port: server.port, prefix: "" },
-      execArgv: sourceArgs,
     },
     ...time,
     server: proxy,

@@ -1,5 +1,6 @@
 import type { LockNodeLimits, LockNodeSubject } from "@holdfast/conformance";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { etcdNode } from "../src/index.ts";
 
 /** What etcd cannot do. */
@@ -25,9 +26,8 @@ export function subjectsOver(ports: readonly number[]): () => Promise<LockNodeSu
       node: nodes[0],
       rival: nodes[1],
       rivalModule: {
-        url: new URL("./fixtures/rival.ts", import.meta.url),
+        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
         options: { endpoints: ports.map((port) => `http://127.0.0.1:${port}`), prefix },
-        execArgv: ["--import", "tsx"],
       },
       server: networkOver(proxies),
       async close() {

@@ -2,6 +2,7 @@ import type { LockNodeSubject } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { createTable } from "@holdfast/postgres";
 import { reusable } from "@holdfast/testkit";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { afterAll } from "vitest";
@@ -72,9 +73,8 @@ export function subjectsOver(
       node,
       rival,
       rivalModule: {
-        url: new URL("./fixtures/rival.ts", import.meta.url),
+        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
         options: { connectionString: through(port), library, ...options },
-        execArgv: ["--import", "tsx"],
       },
       server: {
         ...proxy,

@@ -7,6 +7,7 @@ import {
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
 import { isNightly, type RedisServer, redisCommand, reusable } from "@holdfast/testkit";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { afterAll } from "vitest";
 import { type RivalOptions, type SubjectClient, type SubjectNode, untilConnected, withoutFloor } from "./open-rival.ts";
 
@@ -21,12 +22,12 @@ export interface RivalClient {
   readonly client: string;
 }
 
-function rivalModule(rival: RivalClient, ports: readonly number[], options: RedisNodeOptions): RivalModule {
-  return {
-    url: rival.url,
-    options: { client: rival.client, ports, options } satisfies RivalOptions,
-    execArgv: ["--import", "tsx"],
-  };
+async function rivalModule(
+  { url, client }: RivalClient,
+  ports: readonly number[],
+  options: RedisNodeOptions,
+): Promise<RivalModule> {
+  return { ...(await bundleRival(url)), options: { client, ports, options } satisfies RivalOptions };
 }
 
 /** Creates subjects for one server: each has two clients behind a proxy, and its own prefix. */
@@ -44,7 +45,7 @@ export function subjectsOver(
     const subject = await create(options);
     return {
       ...subject,
-      ...(rival && { rivalModule: rivalModule(rival, [port], options) }),
+      ...(rival && { rivalModule: await rivalModule(rival, [port], options) }),
       async close() {
         await subject.close();
         await clear((...args) => redisCommand(port, args), options);
@@ -103,7 +104,7 @@ export function clusterSubjectsOver(
       ...subject,
       node: withoutFloor(subject.node),
       rival: withoutFloor(subject.rival),
-      ...(rival && { rivalModule: rivalModule(rival, ports, options) }),
+      ...(rival && { rivalModule: await rivalModule(rival, ports, options) }),
       related: (resource) => `{together}${resource}`,
     };
   };

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LockNodeLimits, LockNodeSubject } from "@holdfast/conformance";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { type SqliteDriverName, sqliteNode } from "../src/index.ts";
 
 /** Why a subject has no server. */
@@ -24,9 +25,8 @@ export function subjectsOver(driver: SqliteDriverName): () => Promise<LockNodeSu
       node,
       rival,
       rivalModule: {
-        url: new URL("./fixtures/rival.ts", import.meta.url),
+        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
         options: { path, driver },
-        execArgv: ["--import", "tsx"],
       },
       close: async () => {
         node.close();
