@@ -1,9 +1,10 @@
 /** Runs the code that a Markdown page shows. */
 import { execFile as execFileWithCallback } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { visit } from "unist-util-visit";
@@ -57,7 +58,7 @@ function isExcluded(info: string, where: string): boolean {
  * its port substituted.
  *
  * @returns what the program printed
- * @throws {Error} if the program fails or takes longer than `timeoutMs`
+ * @throws {Error} if the program cannot be bundled, fails or takes longer than `timeoutMs`
  */
 export async function runExample(code: string, packageDirectory: string, timeoutMs = 60_000): Promise<string> {
   const ports = examplePorts.filter((port) => code.includes(port));
@@ -71,19 +72,15 @@ export async function runExample(code: string, packageDirectory: string, timeout
 }
 
 async function run(code: string, packageDirectory: string, timeoutMs: number): Promise<string> {
-  const directory = join(packageDirectory, "reports"); // ignored by git
-  const file = join(directory, `example-${randomUUID()}.ts`);
-  await mkdir(directory, { recursive: true });
-  await writeFile(file, code);
-  const args = ["--conditions=@holdfast/source", "--import", "tsx", file];
+  const bundle = await bundleProgram(join(packageDirectory, "reports", `example-${randomUUID()}.ts`), code);
   try {
-    const { stdout } = await execFile(process.execPath, args, { cwd: packageDirectory, timeout: timeoutMs });
+    const { stdout } = await execFile(process.execPath, [bundle], { cwd: packageDirectory, timeout: timeoutMs });
     return stdout;
   } catch (error) {
     const { killed, stdout, stderr } = error as { killed: boolean; stdout: string; stderr: string };
     const reason = killed ? `did not end within ${timeoutMs} ms` : "failed";
     throw new Error(`the example ${reason}:\n${stdout}${stderr}`, { cause: error });
   } finally {
-    await rm(file, { force: true });
+    await rm(bundle);
   }
 }

@@ -49,11 +49,15 @@ describe("runExample()", () => {
       const name: string = await Promise.resolve(typeof freePort);
       console.log(name);`;
     expect(await runExample(code, here)).toBe("function\n");
-    expect((await readdir(join(here, "reports"))).filter((name) => name.startsWith("example-"))).toEqual([]);
+    expect((await readdir(join(here, "reports"))).filter((name) => name.includes("example-"))).toEqual([]);
   });
 
   it("rejects with the output when the program fails", { timeout: 40_000 }, async () => {
     await expect(runExample('throw new Error("rotten")', here)).rejects.toThrow(/failed:.*rotten/s);
+  });
+
+  it("rejects a program that imports what its package does not declare", async () => {
+    await expect(runExample('import "pg"', here)).rejects.toThrow('Could not resolve "pg"');
   });
 
   it("rejects when the program does not end in time", async () => {
