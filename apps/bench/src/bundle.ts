@@ -1,16 +1,13 @@
-import { fileURLToPath } from "node:url";
-import { bundlePrograms as bundle } from "@holdfast/app-kit/bundle";
-import type { Cleanup } from "@holdfast/testkit/cleanup";
-
-const app = fileURLToPath(new URL("..", import.meta.url));
-
-/** The programs that a run forks. */
-const forked = { measured: "src/process/main.ts", network: "src/process/network.ts" };
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 
 /** The paths of the programs that a run forks. */
-export type Programs = Readonly<Record<keyof typeof forked, string>>;
+export interface Programs {
+  readonly measured: string;
+  readonly network: string;
+}
 
 /** Bundles the forked programs. A TypeScript loader would add code to every measured function. */
-export function bundlePrograms(cleanup: Cleanup): Promise<Programs> {
-  return bundle(app, forked, cleanup);
+export async function bundlePrograms(): Promise<Programs> {
+  const measured = await bundleProgram(new URL("process/main.ts", import.meta.url));
+  return { measured, network: await bundleProgram(new URL("process/network.ts", import.meta.url)) };
 }

@@ -40,7 +40,7 @@ export async function run(
   signal: AbortSignal,
   onSlice: (slice: Slice, step: Step) => void,
 ): Promise<Measured> {
-  const programs = await bundlePrograms(cleanup);
+  const programs = await bundlePrograms();
   const pool = createProcessPool(programs.measured, processesMax);
   cleanup.defer(() => pool.clear());
   const servers = createServers(programs.network, cleanup);

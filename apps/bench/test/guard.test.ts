@@ -16,7 +16,7 @@ let servers: Servers;
 let stores: Stores;
 
 beforeAll(async () => {
-  const programs = await bundlePrograms(cleanup);
+  const programs = await bundlePrograms();
   pool = createProcessPool(programs.measured, 4);
   cleanup.defer(() => pool.clear());
   servers = createServers(programs.network, cleanup);

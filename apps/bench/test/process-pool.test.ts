@@ -1,9 +1,9 @@
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { expect, onTestFinished, test } from "vitest";
 import { contenderNamed } from "../src/contenders/index.ts";
 import { createProcessPool } from "../src/process-pool.ts";
 
-const program = fileURLToPath(new URL("./fixtures/measured.ts", import.meta.url));
+const program = await bundleProgram(new URL("./fixtures/measured.ts", import.meta.url));
 
 test("ProcessPool.process() keeps processes while there is room, and replaces one that has ended", async () => {
   const [contender, other] = [contenderNamed("raw ioredis"), contenderNamed("redlock 4")];

@@ -7,7 +7,7 @@ import { createServers } from "../src/servers.ts";
 test("Servers.remotePorts() lead through a network that delays each reply by the round trip that was set", async () => {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());
-  const { network } = await bundlePrograms(cleanup);
+  const { network } = await bundlePrograms();
   const servers = createServers(network, cleanup);
   const [port = 0] = await servers.remotePorts(1);
   expect(await servers.setRoundTrip(1, 20)).toBeGreaterThan(18);

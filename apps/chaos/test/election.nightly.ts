@@ -1,13 +1,13 @@
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { expect, onTestFinished, test } from "vitest";
 import type { CandidateFunctions, CandidateMessage } from "./fixtures/candidate.ts";
 
 const ttlMs = 2_000;
-const program = fileURLToPath(new URL("./fixtures/candidate.ts", import.meta.url));
+const program = new URL("./fixtures/candidate.ts", import.meta.url);
 const patienceMs = 30_000;
 
 interface Term {
@@ -49,7 +49,7 @@ async function startCandidate(name: string, servers: readonly RedisServer[], ter
     if (kind === "began") terms.push({ candidate: name, fence, beganMs: atMs });
     else if (term) Object.assign(term, { lastMs: atMs, reason });
   };
-  const process = startWorkerProcess<CandidateFunctions>(program, { name, events: { tell } });
+  const process = startWorkerProcess<CandidateFunctions>(await bundleProgram(program), { name, events: { tell } });
   onTestFinished(async () => {
     await process.stop();
     await Promise.all(network.map((proxy) => proxy.close()));

@@ -1,9 +1,9 @@
-import { fileURLToPath } from "node:url";
 import type { ClientLibrary } from "@holdfast/app-kit/clients";
 import { connectNodes } from "@holdfast/app-kit/nodes";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import { Redlock } from "@holdfast/core";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { redisDatabase } from "./database.ts";
 import { nodeNames, type Setup, sleeper } from "./options.ts";
@@ -12,7 +12,7 @@ import type { WorkerEvent } from "./run.ts";
 import type { Worker } from "./worker.ts";
 import type { World } from "./world.ts";
 
-const program = fileURLToPath(new URL("./redis-worker.ts", import.meta.url));
+const program = new URL("./redis-worker.ts", import.meta.url);
 const startTimeoutMs = 60_000;
 /** How long workers have to finish before they are killed. */
 const finishTimeoutMs = 5_000;
@@ -31,7 +31,7 @@ export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => voi
   const metricsUrls: string[] = [];
 
   const open = async (name: string, library: ClientLibrary): Promise<Worker> => {
-    const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { tell } });
+    const process = startWorkerProcess<WorkerFunctions>(await bundleProgram(program), { name, events: { tell } });
     cleanup.defer(process.stop);
     const url = await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
     if (url !== undefined && name !== sleeper) metricsUrls.push(url);

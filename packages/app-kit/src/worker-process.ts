@@ -45,21 +45,20 @@ export interface WorkerOptions {
   readonly events?: object;
 }
 
-const sourceArgv = ["--conditions=@holdfast/source", "--import", "tsx"];
 const errorOutputMax = 2_000;
 
 /**
  * Starts a program that calls `serveParent()`. The worker ends with this process, even if this process is killed and the
  * worker is stopped.
  *
- * @param program the path of a TypeScript source, or of a bundle
+ * @param program the path of its bundle
  */
 export function startWorkerProcess<Served extends Functions<Served>>(
   program: string,
   { name, events = {} }: WorkerOptions,
 ): WorkerProcess<Served> {
   const child = fork(program, {
-    execArgv: program.endsWith(".ts") ? sourceArgv : [],
+    execArgv: [],
     serialization: "advanced", // keeps Infinity, NaN and undefined
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

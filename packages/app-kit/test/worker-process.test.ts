@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { runProgram } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { expect, onTestFinished, test } from "vitest";
 import { startWorkerProcess, type WorkerProcess } from "../src/worker-process.ts";
 
-const program = fileURLToPath(new URL("./fixtures/worker.ts", import.meta.url));
+const program = await bundleProgram(new URL("./fixtures/worker.ts", import.meta.url));
 const limitMs = 30_000;
 
 interface Served {

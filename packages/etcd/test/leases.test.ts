@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { acquire, extend, node, release } from "./world.ts";
+
+const lockAndLeave = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
 
 const server = await startEtcdServer();
 afterAll(() => server.stop());
@@ -108,15 +110,13 @@ describe("etcdNode()", () => {
   });
 
   test.each(["close", "leave"])("lets the process end on its own: %s", async (leaving) => {
-    const program = fileURLToPath(new URL("./fixtures/lock-and-leave.ts", import.meta.url));
-    const args = ["--conditions=@holdfast/source", "--import", "tsx", program, server.url, leaving];
+    const args = [await bundleProgram(lockAndLeave), server.url, leaving];
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
     expect(stdout + stderr).toBe("done\n");
   });
 
   test("a claim outlives its process, and its lease then ends it", async () => {
-    const program = fileURLToPath(new URL("./fixtures/lock-and-leave.ts", import.meta.url));
-    const args = ["--conditions=@holdfast/source", "--import", "tsx", program, server.url, "hold"];
+    const args = [await bundleProgram(lockAndLeave), server.url, "hold"];
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 30_000 });
     expect(stdout).toBe("done\n");
     const one = node({ endpoints: server.url, prefix: "left/" });

@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { type Lock, Redlock } from "@holdfast/core";
 import { postgresNode } from "@holdfast/postgres";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import pg from "pg";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -336,9 +337,8 @@ test("a process that is paused across its ttl, in a transaction that holds the l
   await pool.query("CREATE TABLE written (id serial, writer text, at timestamptz)");
   await lock.release();
   const ttlMs = 400;
-  const holder = fork(new URL("./fixtures/paused-holder.ts", import.meta.url), [connectionString, table, `${ttlMs}`], {
-    execArgv: ["--conditions=@holdfast/source", "--import", "tsx"],
-  });
+  const program = await bundleProgram(new URL("./fixtures/paused-holder.ts", import.meta.url));
+  const holder = fork(program, [connectionString, table, `${ttlMs}`], { execArgv: [] });
   try {
     const [held] = (await once(holder, "message")) as [{ fence: number; holds: boolean }];
     expect(held.holds).toBe(true);

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fuzzSeed } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -72,10 +73,10 @@ async function storm(
   const seed = fuzzSeed;
   const outcomes: Outcome[] = [];
   const processes: ChildProcess[] = [];
+  const program = await bundleProgram(new URL("./fixtures/storm-workers.ts", import.meta.url));
   const start = (ms: number): Promise<unknown> => {
     const args = [connectionString, table, String(ms), String(seed + processes.length), kind];
-    const execArgv = ["--conditions=@holdfast/source", "--import", "tsx"];
-    const child = fork(new URL("./fixtures/storm-workers.ts", import.meta.url), args, { execArgv });
+    const child = fork(program, args, { execArgv: [] });
     processes.push(child);
     child.on("message", (outcome: Outcome) => outcomes.push(outcome));
     return once(child, "exit");

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { expect, onTestFinished, test } from "vitest";
 import { measuredPairs } from "./lock-pairs.ts";
 
@@ -24,15 +24,8 @@ export function describeGarbage(name: string, program: URL): void {
       for (const { stop } of started) onTestFinished(stop);
       const ports = started.map(({ port }) => String(port));
       // With little room for young objects, those in use would survive, too.
-      const flags = [
-        "--conditions=@holdfast/source",
-        "--import",
-        "tsx",
-        "--expose-gc",
-        "--trace-gc-nvp",
-        "--min-semi-space-size=16",
-      ];
-      const run = [...flags, fileURLToPath(program), String(atOnce), ...ports];
+      const flags = ["--expose-gc", "--trace-gc-nvp", "--min-semi-space-size=16"];
+      const run = [...flags, await bundleProgram(program), String(atOnce), ...ports];
       let survivors = Infinity;
       for (let round = 0; round < roundsMax && survivors >= survivorsMax; round++) {
         const { stdout } = await promisify(execFile)(process.execPath, run, { maxBuffer: 2 ** 26 });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { expect, onTestFinished, test } from "vitest";
 
 /** Registers the tests that a process ends on its own once its client is closed. The program calls `lockAndLeave`. */
@@ -12,7 +12,7 @@ export function describeProcessEnd(name: string, program: URL): void {
     async (leaving) => {
       const { port, stop } = await startRedisServer();
       onTestFinished(stop);
-      const node = ["--conditions=@holdfast/source", "--import", "tsx", fileURLToPath(program), `${port}`, leaving];
+      const node = [await bundleProgram(program), `${port}`, leaving];
       const options = { timeout: 30_000, killSignal: "SIGKILL" } as const;
       const { stdout, stderr } = await promisify(execFile)(process.execPath, node, options);
       expect(stdout + stderr).toBe("done\n");

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { onTestFinished } from "vitest";
 
 /** A process that runs a program. It is killed at the end of the test. */
@@ -19,10 +19,10 @@ export interface Child {
 }
 
 /** Starts a TypeScript program. Its stderr is shown. */
-export function startChild(program: URL, ...args: readonly string[]): Child {
+export async function startChild(program: URL, ...args: readonly string[]): Promise<Child> {
   const child: ChildProcessByStdio<Writable, Readable, null> = spawn(
     process.execPath,
-    ["--conditions=@holdfast/source", "--import", "tsx", fileURLToPath(program), ...args],
+    [await bundleProgram(program), ...args],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
   const ended = once(child, "close").then(([code]) => code as number | null);

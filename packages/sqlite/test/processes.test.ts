@@ -17,10 +17,10 @@ describe("sqliteNode() in several processes", () => {
     async () => {
       const path = await temporaryFile();
       const log = `${path}.log`;
-      const survivors = Array.from({ length: 3 }, () => startChild(contender, path, log, "40"));
+      const survivors = await Promise.all([1, 2, 3].map(() => startChild(contender, path, log, "40")));
       const killed = new Set<number>();
       for (let victims = 0; victims < 2; victims++) {
-        const victim = startChild(contender, path, log, "1000000");
+        const victim = await startChild(contender, path, log, "1000000");
         await vi.waitFor(async () => expect(await readFile(log, "utf8")).toContain(` ${victim.pid}\n`), timeoutMs);
         await victim.kill();
         killed.add(victim.pid);
@@ -50,7 +50,7 @@ describe("sqliteNode() in several processes", () => {
     async () => {
       const path = await fileOnDisk(); // the write and the commit of a release are far apart only on a disk
       const node = await openNode(path);
-      const child = startChild(releaseOnDemand, path, "r");
+      const child = await startChild(releaseOnDemand, path, "r");
       await child.lines[Symbol.asyncIterator]().next();
       const onReleased = vi.fn();
       await node.watch(["r"], onReleased);
@@ -110,7 +110,7 @@ describe("sqliteNode() in several processes", () => {
 async function stoppedInTheMiddle() {
   const path = await temporaryFile();
   const node = await openNode(path);
-  const child = startChild(stopInTheMiddle, path, "alice");
+  const child = await startChild(stopInTheMiddle, path, "alice");
   const { value: line } = await child.lines[Symbol.asyncIterator]().next();
   expect(line).toBe("in the middle");
   return { path, node, child };

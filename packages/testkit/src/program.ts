@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { bundleProgram } from "./bundle-program.ts";
 
 /** The exit code and output of a program. */
 export interface ProgramOutcome {
@@ -19,7 +21,7 @@ export interface ProgramOptions {
 }
 
 /**
- * Runs a TypeScript program as users do, with workspace packages from source, in a separate process group. Waits until
+ * Runs a TypeScript program, with workspace packages from source, in a separate process group. Waits until
  * all processes of that group have ended.
  *
  * @throws {Error} if the program leaves processes behind, after killing them
@@ -29,7 +31,7 @@ export async function runProgram(
   args: readonly string[],
   { cwd, env = {}, onOutput = () => {} }: ProgramOptions,
 ): Promise<ProgramOutcome> {
-  const child = spawn(process.execPath, ["--conditions=@holdfast/source", "--import", "tsx", file, ...args], {
+  const child = spawn(process.execPath, [await bundleProgram(resolve(cwd, file)), ...args], {
     cwd,
     detached: true,
     env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, ...env },

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
 import { connect as connectByTls } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { bundleProgram } from "../src/bundle-program.ts";
 import { type RedisServerOptions, startRedisCluster, startRedisServer, type TlsEndpoint } from "../src/index.ts";
 
 async function start(options?: RedisServerOptions) {
@@ -118,10 +118,8 @@ describe("startRedisCluster()", () => {
 
 describe("a test process that ends", () => {
   test("stops its servers and removes their files, even if it is killed", { timeout: 60_000 }, async () => {
-    const program = new URL("./fixtures/abandoned-server.ts", import.meta.url);
-    const child = spawn(process.execPath, ["--import", "tsx", fileURLToPath(program)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const program = await bundleProgram(new URL("./fixtures/abandoned-server.ts", import.meta.url));
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     const { pid, directory } = JSON.parse(String(line)) as { pid: number; directory: string };
     expect([isAlive(pid), existsSync(directory)]).toEqual([true, true]);

@@ -1,11 +1,11 @@
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import type { LockMode } from "../src/index.ts";
 import type { Events, Served } from "./fixtures/process.ts";
 
-const program = fileURLToPath(new URL("./fixtures/process.ts", import.meta.url));
+const program = await bundleProgram(new URL("./fixtures/process.ts", import.meta.url));
 const limitMs = 60_000;
 
 const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));

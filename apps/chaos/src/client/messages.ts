@@ -4,8 +4,10 @@ import type { Visit } from "../history/visit.ts";
 export interface ClientOrder {
   /** Its name, such as `c1`. */
   readonly client: string;
-  /** The module that connects to the servers: a path or a URL. */
+  /** The source of the module that connects to the servers, for messages. */
   readonly adapter: string;
+  /** The path of its bundle. */
+  readonly module: string;
   readonly urls: readonly string[];
   readonly storeUrl: string;
   readonly ttlMs: number;

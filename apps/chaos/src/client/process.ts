@@ -1,6 +1,4 @@
 /** A client in a process of its own. */
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { serveParent } from "@holdfast/app-kit/worker";
 import type { ChaosAdapter, Connected } from "../adapter.ts";
 import { contend } from "./contend.ts";
@@ -18,7 +16,7 @@ const functions = {
   /** Connects to the servers and to the store. */
   async open(given: ClientOrder): Promise<void> {
     order = given;
-    const adapter: Partial<ChaosAdapter> = await import(pathToFileURL(resolve(order.adapter)).href);
+    const adapter: Partial<ChaosAdapter> = await import(order.module);
     if (typeof adapter.connect !== "function") throw new TypeError(`${order.adapter} exports no function connect`);
     connect = adapter.connect;
     store = await connectStore(order.storeUrl);

@@ -1,6 +1,5 @@
-import { fileURLToPath } from "node:url";
-import { bundlePrograms } from "@holdfast/app-kit/bundle";
 import { createDice, type Dice } from "@holdfast/app-kit/dice";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
@@ -13,8 +12,8 @@ import { createOperator, type Operator } from "./operator.ts";
 import { type MemberServer, startMemberServer } from "./servers.ts";
 import { type Change, type Stage, serversOf } from "./stages.ts";
 
-const app = fileURLToPath(new URL("../..", import.meta.url));
-const programs = { client: "src/membership/member-process.ts", operator: "src/membership/operator-process.ts" };
+const clientProgram = new URL("./member-process.ts", import.meta.url);
+const operatorProgram = new URL("./operator-process.ts", import.meta.url);
 
 /** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
 const clockErrorMsMax = 12 * 60 * 60 * 1_000;
@@ -61,7 +60,7 @@ export async function startWorld(
 ): Promise<World> {
   const { ttlMs, restartGuardMs = 0 } = options;
   const dice = createDice(options.seed);
-  const bundles = await bundlePrograms(app, programs, cleanup);
+  const bundles = { client: await bundleProgram(clientProgram), operator: await bundleProgram(operatorProgram) };
   const serverNames = [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))];
   const started = await Promise.all(serverNames.map((name) => startMemberServer(name, cleanup)));
   const servers = new Map(started.map((server) => [server.name, server]));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import type { RedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startServers } from "../world/servers.ts";
 import { type Findings, growthMaxMb, problem } from "./leftovers.ts";
@@ -12,7 +12,7 @@ import type { StressFunctions } from "./worker.ts";
 
 type Worker = WorkerProcess<StressFunctions>;
 
-const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
+const program = new URL("./worker.ts", import.meta.url);
 const startTimeoutMs = 60_000;
 
 const serverCount = 5;
@@ -42,7 +42,7 @@ export async function stressWaiting(durationMs: number, seed: number, cleanup: C
   };
   for (let number = 1; number <= workerCount; number++) {
     const name = `w${number}`;
-    const worker = startWorkerProcess<StressFunctions>(program, { name, events });
+    const worker = startWorkerProcess<StressFunctions>(await bundleProgram(program), { name, events });
     cleanup.defer(worker.stop);
     workers.push(worker);
     const urls = servers.map(({ url }) => url);

@@ -1,5 +1,6 @@
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FromClient } from "../client/messages.ts";
 import type { ClientFunctions } from "../client/process.ts";
@@ -33,7 +34,7 @@ export interface WorldOptions {
   readonly clocks: boolean;
 }
 
-const program = fileURLToPath(new URL("../client/process.ts", import.meta.url));
+const program = new URL("../client/process.ts", import.meta.url);
 
 /** How long processes may take to start on a busy machine. */
 const startTimeoutMs = 60_000;
@@ -53,13 +54,14 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
     const tell = (message: FromClient): void => {
       for (const listener of [...listeners]) listener(client, message);
     };
-    const process = startWorkerProcess<ClientFunctions>(program, { name: client, events: { tell } });
-    cleanup.defer(process.stop);
-    await process.call("open", startTimeoutMs, {
-      ...order,
-      client,
-      adapter: adapters[index % adapters.length] as string,
+    const process = startWorkerProcess<ClientFunctions>(await bundleProgram(program), {
+      name: client,
+      events: { tell },
     });
+    cleanup.defer(process.stop);
+    const adapter = adapters[index % adapters.length] as string;
+    const module = await bundleProgram(resolve(adapter));
+    await process.call("open", startTimeoutMs, { ...order, client, adapter, module });
     return process;
   };
   const clients = await Promise.all(names("c", options.clients).map(startClient));

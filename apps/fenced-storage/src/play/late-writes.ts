@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import type { Lock } from "@holdfast/core";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Account, type Accounts, accountOf } from "../accounts.ts";
 import { openAccounts, type StorageName } from "../storages.ts";
@@ -9,7 +9,7 @@ import { arrivals, type Case, cases, deposit, opening } from "./cases.ts";
 import type { HolderFunctions } from "./holder.ts";
 import { connectLocks, type Locks } from "./locks.ts";
 
-const program = fileURLToPath(new URL("./holder.ts", import.meta.url));
+const program = new URL("./holder.ts", import.meta.url);
 const limitMs = 60_000;
 
 /** How a case ended. */
@@ -43,7 +43,7 @@ export async function playLateWrites(
     accepted.set(account, isAccepted);
     news.emit(account);
   };
-  const holder = startWorkerProcess<HolderFunctions>(program, { name: "A", events: { onWrite } });
+  const holder = startWorkerProcess<HolderFunctions>(await bundleProgram(program), { name: "A", events: { onWrite } });
   cleanup.defer(holder.stop);
   await holder.call("claim", limitMs, storage, address, lockServers);
   holder.pause(); // A holds every lock, as it has just checked

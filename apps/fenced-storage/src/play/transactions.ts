@@ -1,12 +1,12 @@
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { inLockedTransaction } from "../postgres/locked-transaction.ts";
 import { deposit, opening } from "./cases.ts";
 import { type LocksInPostgres, openLocksInPostgres } from "./locks-in-postgres.ts";
 import type { TransactionHolderFunctions } from "./transaction-holder.ts";
 
-const program = fileURLToPath(new URL("./transaction-holder.ts", import.meta.url));
+const program = new URL("./transaction-holder.ts", import.meta.url);
 const limitMs = 60_000;
 
 /** How the transactions ended. */
@@ -27,7 +27,7 @@ export async function playTransactions(address: string, cleanup: Cleanup): Promi
   const locks = await openLocksInPostgres(address);
   cleanup.defer(locks.close);
   await locks.pool.query("INSERT INTO accounts (id, balance) VALUES ('before', $1), ('inside', $1)", [opening]);
-  const holder = startWorkerProcess<TransactionHolderFunctions>(program, { name: "A" });
+  const holder = startWorkerProcess<TransactionHolderFunctions>(await bundleProgram(program), { name: "A" });
   cleanup.defer(holder.stop);
   await holder.call("claim", limitMs, address);
   holder.pause();

@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import { startRedisServer } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Library } from "../libraries/library.ts";
 import { type Counts, noCounts } from "./contend.ts";
 import type { ContenderFunctions } from "./contender.ts";
@@ -30,7 +30,7 @@ export interface Result {
 /** Few keys, so that there are conflicts, with the prefix that redis-semaphore requires. */
 const keys = ["mutex:number-1", "mutex:number-2", "mutex:number-3"];
 
-const program = fileURLToPath(new URL("./contender.ts", import.meta.url));
+const program = new URL("./contender.ts", import.meta.url);
 
 const startTimeoutMs = 60_000;
 
@@ -47,8 +47,9 @@ export async function holdContest({
   const { port: storePort, stop } = storage as NonNullable<typeof storage>;
   const ports = holders.map(({ port }) => port);
   const job = { keys, locks, limitMs, clients, ports, storePort };
+  const bundle = await bundleProgram(program);
   const contenders = libraries.flatMap(({ name }) =>
-    Array.from({ length: processes }, () => startWorkerProcess<ContenderFunctions>(program, { name })),
+    Array.from({ length: processes }, () => startWorkerProcess<ContenderFunctions>(bundle, { name })),
   );
   try {
     await Promise.all(contenders.map((one) => one.call("open", startTimeoutMs, { ...job, library: one.name })));
