@@ -53,10 +53,6 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
     folders: ["apps/custom-adapter", "packages/etcd", "packages/postgres", "packages/sqlite"],
     test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} },
   },
-  recipes: {
-    folders: ["apps/recipes"],
-    test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") },
-  },
   // Like a process whose output is no terminal.
   cli: {
     folders: ["packages/cli"],

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { onTestFinished } from "vitest";
-import { builtProgram } from "./programs.ts";
 
 /** A process that plays a host. It is killed at the end of the test. */
 export interface Child {
@@ -17,8 +17,9 @@ export interface Child {
 }
 
 /** Starts a program of `fixtures`. Its stderr is shown. */
-export function startChild(fixture: string, ...args: readonly string[]): Child {
-  const child = spawn(process.execPath, [builtProgram(fixture), ...args], { stdio: ["pipe", "pipe", "inherit"] });
+export async function startChild(fixture: string, ...args: readonly string[]): Promise<Child> {
+  const program = await bundleProgram(new URL(`./fixtures/${fixture}.ts`, import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.on("error", () => {}); // the process has ended
   const ended = once(child, "close").then(([code]) => code as number | null);
   onTestFinished(async () => {

@@ -15,7 +15,7 @@ test("slotOf() is the same on hosts whose clocks differ slightly", () => {
 
 test("runOnce() runs a job once for each slot on three hosts, at the same time or one after the other", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
-  const hosts = Array.from({ length: 3 }, () => startChild("cron-host", lockUrls, dataUrl));
+  const hosts = await Promise.all([1, 2, 3].map(() => startChild("cron-host", lockUrls, dataUrl)));
   await Promise.all(hosts.map((host) => host.says(/^ready$/)));
 
   const together = hosts.map((host) => {
@@ -35,7 +35,10 @@ test("runOnce() runs a job once for each slot on three hosts, at the same time o
 
 test("runOnce() runs the job on another host when the first one dies while it runs", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
-  const [first, second] = [1, 2].map(() => startChild("cron-host", lockUrls, dataUrl)) as [Host, Host];
+  const [first, second] = (await Promise.all([1, 2].map(() => startChild("cron-host", lockUrls, dataUrl)))) as [
+    Host,
+    Host,
+  ];
   first.tell("hang 1000");
   await first.says(/^hangs$/);
   second.tell("run 1000");
@@ -44,7 +47,7 @@ test("runOnce() runs the job on another host when the first one dies while it ru
   expect(await data.get("runs:1000")).toBe("2");
 });
 
-type Host = ReturnType<typeof startChild>;
+type Host = Awaited<ReturnType<typeof startChild>>;
 
 test("tryAcquire() without a record lets a quick job run on each host in turn", async () => {
   const nodes = [memoryNode(), memoryNode(), memoryNode()];

@@ -4,7 +4,7 @@ import { openTestLocks, startWorld } from "./world.ts";
 
 test("workUntilStopped() finishes its round after a SIGTERM, and leaves nothing on the servers", async () => {
   const world = await startWorld();
-  const worker = startChild("shutdown-worker", world.lockUrls, "60000");
+  const worker = await startChild("shutdown-worker", world.lockUrls, "60000");
   await worker.says(/^working$/);
   expect((await world.locksLeft()).length).toBeGreaterThan(0);
   worker.send("SIGTERM");
@@ -18,7 +18,7 @@ test("workUntilStopped() finishes its round after a SIGTERM, and leaves nothing 
 
 test("workUntilStopped() abandons a round that takes too long, and leaves nothing on the servers", async () => {
   const world = await startWorld();
-  const worker = startChild("shutdown-worker", world.lockUrls, "100");
+  const worker = await startChild("shutdown-worker", world.lockUrls, "100");
   await worker.says(/^working$/);
   worker.send("SIGTERM");
   await expect(worker.says(/^finished$/)).rejects.toThrow("has ended");
@@ -30,7 +30,7 @@ test("workUntilStopped() stops waiting after a SIGTERM, and leaves the lock of t
   const world = await startWorld();
   const { redlock } = await openTestLocks(world);
   const lock = await redlock.acquire("work");
-  const worker = startChild("shutdown-worker", world.lockUrls, "60000");
+  const worker = await startChild("shutdown-worker", world.lockUrls, "60000");
   await worker.says(/^ready$/);
   worker.send("SIGTERM");
   await worker.says(/^closed$/);

@@ -74,8 +74,8 @@ class Holders {
   /** What each process printed last. */
   readonly #last = new Map<string, string>();
 
-  start(name: string, lockUrls: string): void {
-    const child = startChild("permit-holder", lockUrls, name);
+  async start(name: string, lockUrls: string): Promise<void> {
+    const child = await startChild("permit-holder", lockUrls, name);
     this.#children.set(name, child);
     void this.#listen(name, child);
   }
@@ -128,7 +128,7 @@ test("semaphore() hands the permits of killed and paused processes on, and never
   const { redlock } = await openTestLocks(world);
   const holders = new Holders();
   const turn = async () => (await redlock.inspect("sem:jobs:turn")).label ?? "";
-  for (const name of ["a", "b", "c", "d"]) holders.start(name, world.lockUrls);
+  for (const name of ["a", "b", "c", "d"]) await holders.start(name, world.lockUrls);
   await expect.poll(() => holders.latest().length, { timeout: 15_000 }).toBe(2);
 
   const [killed] = holders.latest() as [Hold];
@@ -144,7 +144,7 @@ test("semaphore() hands the permits of killed and paused processes on, and never
   // It waits again. When the process that has the turn dies, the turn passes to the next one.
   await expect.poll(turn).not.toBe("");
   holders.get(await turn()).send("SIGKILL");
-  holders.start("e", world.lockUrls);
+  await holders.start("e", world.lockUrls);
   await expect.poll(() => holders.lastOf("e")).toBe("acquires");
   const [released] = holders.latest() as [Hold];
   holders.get(released.holder).tell("end");

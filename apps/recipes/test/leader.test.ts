@@ -83,10 +83,10 @@ test("lead() rejects with the error of a step, after releasing the role", async 
 
 test("lead() of a paused process writes late, is refused, and leads again later", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
-  const first = startChild("leader", lockUrls, dataUrl, "first");
+  const first = await startChild("leader", lockUrls, dataUrl, "first");
   await first.says(/^about to write$/);
   first.send("SIGSTOP");
-  const second = startChild("leader", lockUrls, dataUrl, "second");
+  const second = await startChild("leader", lockUrls, dataUrl, "second");
   await second.says(/^about to write$/);
   second.tell("write");
   await second.says(/^wrote$/);

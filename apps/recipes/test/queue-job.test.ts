@@ -15,10 +15,10 @@ test("handleNext() starts no job twice in three processes, one of which is kille
   const world = await startWorld();
   const { data, lockUrls, dataUrl } = world;
   await newQueue(world);
-  const doomed = startChild("queue-worker", lockUrls, dataUrl, "doomed");
+  const doomed = await startChild("queue-worker", lockUrls, dataUrl, "doomed");
   await addJob(data, "jobs", "hang", "hang");
   await doomed.says(/^hangs$/);
-  const workers = ["one", "two"].map((name) => startChild("queue-worker", lockUrls, dataUrl, name));
+  const workers = await Promise.all(["one", "two"].map((name) => startChild("queue-worker", lockUrls, dataUrl, name)));
   await Promise.all(workers.map((worker) => worker.says(/^ready$/)));
   for (const id of [...jobs, ...jobs]) await addJob(data, "jobs", id, id); // each of them twice
   doomed.send("SIGKILL");

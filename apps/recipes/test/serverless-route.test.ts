@@ -3,8 +3,8 @@ import { startChild } from "./child.ts";
 import { openTestLocks, startWorld, type World } from "./world.ts";
 
 /** Starts an instance of the function, as its platform does. */
-function startInstance({ lockUrls, dataUrl }: World) {
-  const instance = startChild("serverless-instance", lockUrls, dataUrl);
+async function startInstance({ lockUrls, dataUrl }: World) {
+  const instance = await startChild("serverless-instance", lockUrls, dataUrl);
   const request = (invoice: string): Promise<string> => {
     instance.tell(invoice);
     return instance.says(/^\d/);
@@ -25,7 +25,7 @@ function startInstance({ lockUrls, dataUrl }: World) {
 
 test("POST() leaves no lock behind when the function is frozen, and continues in the same instance after the thaw", async () => {
   const world = await startWorld();
-  const instance = startInstance(world);
+  const instance = await startInstance(world);
   expect(await instance.answer("42")).toBe('200 null {"invoice":"42","was":"open","is":"closed"}');
   instance.freeze();
   const { redlock } = await openTestLocks(world);
@@ -41,12 +41,12 @@ test("POST() replies 503 with a Retry-After while another client holds the lock"
   const world = await startWorld();
   const { redlock } = await openTestLocks(world);
   await redlock.acquire("invoice:42", { ttlMs: 60_000 });
-  expect(await startInstance(world).request("42")).toMatch(/^503 \d+ \{"error":"busy"\}$/);
+  expect(await (await startInstance(world)).request("42")).toMatch(/^503 \d+ \{"error":"busy"\}$/);
 });
 
 test("POST() uses the same connections for all requests of an instance", async () => {
   const world = await startWorld();
-  const instance = startInstance(world);
+  const instance = await startInstance(world);
   for (const invoice of ["1", "2", "3"]) expect(await instance.answer(invoice)).toMatch(/^200 /);
   for (const server of world.lockServers) {
     expect(String(await server.command("INFO", "clients"))).toContain("connected_clients:2\r\n"); // the instance, and this command

@@ -1,7 +1,10 @@
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
 import { runProgram } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { app, builtProgram } from "./programs.ts";
 import { openTestLocks, startWorld } from "./world.ts";
+
+const program = fileURLToPath(new URL("../src/threads-and-processes.ts", import.meta.url));
 
 test("two processes with two threads each lose no increment of a counter that only the lock protects", async () => {
   const world = await startWorld();
@@ -14,7 +17,7 @@ test("two processes with two threads each lose no increment of a counter that on
 
   const lock = await redlock.acquire("counter", { autoExtend: true });
   const env = { LOCK_SERVERS: world.lockUrls, DATA_SERVER: world.dataUrl };
-  const running = runProgram(builtProgram("threads-and-processes"), [], { cwd: app, env });
+  const running = runProgram(program, [], { cwd: tmpdir(), env });
   await expect.poll(waiters).toBe(4); // so that they contend from the first round
   await lock.release();
 
