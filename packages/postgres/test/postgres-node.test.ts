@@ -1,9 +1,12 @@
+import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
 import { isNightly } from "@holdfast/testkit";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -444,16 +447,16 @@ describe("notifications", () => {
 
   test("a process that only watches ends by itself", async () => {
     const script = `
-      const [{ default: pg }, { postgresNode }] = await Promise.all([import("pg"), import("@holdfast/postgres")]);
+      import { postgresNode } from "@holdfast/postgres";
+      import pg from "pg";
       const pool = new pg.Pool({ connectionString: ${JSON.stringify(connectionString)} });
       const node = postgresNode(pool, { table: ${JSON.stringify(table)} });
       await node.watch(["r"], () => {});
       await node.close();
       await pool.end();
     `;
-    const { fork } = await import("node:child_process");
-    const args = ["--conditions=@holdfast/source", "--import", "tsx", "--input-type=module", "--eval", script];
-    const child = fork("", [], { execArgv: args, cwd: import.meta.dirname, stdio: "pipe" });
+    const program = await bundleProgram(join(import.meta.dirname, "watch-and-leave.ts"), script);
+    const child = fork(program, [], { execArgv: [], stdio: "pipe" });
     const [code] = await once(child, "exit");
     expect(code).toBe(0);
   });

@@ -24,7 +24,7 @@ async function write(path: string, code: string | undefined): Promise<string> {
   const entry: BuildOptions =
     code === undefined
       ? { entryPoints: [path] }
-      : { stdin: { contents: code, resolveDir: dirname(path), sourcefile: path, loader: "ts" } };
+      : { stdin: { contents: withSourceUrl(path, code), resolveDir: dirname(path), sourcefile: path, loader: "ts" } };
   const { outputFiles } = await build({
     ...entry,
     write: false,
@@ -49,6 +49,7 @@ async function write(path: string, code: string | undefined): Promise<string> {
 
 function packageOf(path: string): string {
   const folder = dirname(path);
+  if (folder === dirname(folder)) throw new Error("a program is in the folder of a package");
   return existsSync(join(folder, "package.json")) ? folder : packageOf(folder);
 }
 
@@ -68,10 +69,13 @@ const foreignPackagesOutside: Plugin = {
 const sourceUrls: Plugin = {
   name: "source URLs",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      const code = await readFile(path, "utf8");
-      const url = JSON.stringify(pathToFileURL(path));
-      return { contents: code.replaceAll(/(?<=new URL\([^()]+, )import\.meta\.url/g, url), loader: "ts" };
-    });
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => ({
+      contents: withSourceUrl(path, await readFile(path, "utf8")),
+      loader: "ts",
+    }));
   },
 };
+
+function withSourceUrl(path: string, code: string): string {
+  return code.replaceAll(/(?<=new URL\([^()]+, )import\.meta\.url/g, JSON.stringify(pathToFileURL(path)));
+}

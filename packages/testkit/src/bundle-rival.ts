@@ -12,5 +12,5 @@ export async function bundleRival(module: URL): Promise<{ url: string; execArgv:
   const url = pathToFileURL(await bundleProgram(path.replace(/\.ts$/, "-process.ts"), code)).href;
   // Node.js would go on with the suite's source, which it cannot load: so this import never ends.
   const first = `import ${JSON.stringify(url)}; await new Promise(() => {});`;
-  return { url, execArgv: ["--import", `data:text/javascript,${first}`] };
+  return { url, execArgv: ["--import", `data:text/javascript,${encodeURIComponent(first)}`] };
 }
