@@ -1,7 +1,8 @@
 import { lockNames } from "@holdfast/redis";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { runCli, startAtTerminal, startCli } from "./support/program.ts";
+import { nameOf, newFiles, setCounter } from "./support/files.ts";
+import { lockOnce, runCli, startAtTerminal, startCli } from "./support/program.ts";
 
 /** Starts servers without persistence, and returns them with the environment that names them. */
 async function startServers(count: number, args: readonly string[] = []) {
@@ -11,27 +12,20 @@ async function startServers(count: number, args: readonly string[] = []) {
   return { servers, names, env: { HOLDFAST_NODES: names.join(" ") } };
 }
 
-type Env = Readonly<Record<string, string>>;
-
-async function lock(resource: string, env: Env, ...args: readonly string[]): Promise<number> {
-  const { out, err } = await runCli(["run", resource, ...args, "--", "sh", "-c", "echo $HOLDFAST_FENCE"], { env });
-  expect(err).toBe("");
-  return Number(out);
+/** Returns new SQLite files, and the environment that names them. */
+async function createFiles() {
+  const addresses = await newFiles(3);
+  return { addresses, names: addresses.map(nameOf), env: { HOLDFAST_NODES: addresses.join(" ") } };
 }
 
-/** Sets the fence counter of a resource on a server, as a lock of a client with a clock ahead would. */
-async function setCounter(server: RedisServer, resource: string, fence: number): Promise<void> {
-  await server.command("SET", lockNames("lock:", resource).fence, fence);
-}
+const fenceKey = (resource: string) => lockNames("lock:", resource).fence;
 
 test("heal: writes a floor above all counters of the others, and says what it has read and written", async () => {
   const { servers, names, env } = await startServers(3);
   const [a, b, c] = servers as [RedisServer, RedisServer, RedisServer];
   const far = Date.now() * 1_000 + 3_600e6; // an hour ahead of the clocks
-  await setCounter(a, "x", far - 1);
-  await setCounter(b, "x", far - 1);
-  await setCounter(a, "y", far);
-  await setCounter(b, "z", far + 6);
+  await a.command("MSET", fenceKey("x"), far - 1, fenceKey("y"), far);
+  await b.command("MSET", fenceKey("x"), far - 1, fenceKey("z"), far + 6);
   await c.command("FLUSHALL");
   const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0"], { env });
   // A busy machine may read for so long that it says so.
@@ -49,12 +43,12 @@ test("heal: writes a floor above all counters of the others, and says what it ha
   const inspected = await runCli(["inspect", "y"], { env });
   expect(inspected.out).toMatch(new RegExp(`${names[2]} +${far + 7}\n`));
   await a.stop();
-  expect(await lock("y", env)).toBeGreaterThanOrEqual(far + 7);
+  expect((await lockOnce("y", env)).fence).toBeGreaterThanOrEqual(far + 7);
 });
 
 test("heal: --dry-run reads, and writes nothing", async () => {
-  const { names, env } = await startServers(3);
-  await lock("x", env);
+  const { names, env } = await createFiles();
+  expect(await lockOnce("x", env)).toMatchObject({ code: 0 });
   const { code, out } = await runCli(["heal", `${names[0]}`, "--dry-run"], { env });
   expect({ code, first: out.split("\n")[0] }).toEqual({
     code: 0,
@@ -65,9 +59,9 @@ test("heal: --dry-run reads, and writes nothing", async () => {
 });
 
 test("heal: --json prints one line", async () => {
-  const { servers, names, env } = await startServers(3);
-  await setCounter(servers[0] as RedisServer, "x", 7);
-  await setCounter(servers[2] as RedisServer, "x", 6);
+  const { addresses, names, env } = await createFiles();
+  await setCounter(`${addresses[0]}`, "x", 7);
+  await setCounter(`${addresses[2]}`, "x", 6);
   const { out } = await runCli(["heal", `${names[1]}`, "--settle", "0", "--json"], { env });
   expect(JSON.parse(out)).toEqual({
     ...{ nodes: [names[1]], floor: 8, epoch: 0, read: [names[0], names[2]], counters: 2, dryRun: false },
@@ -75,17 +69,17 @@ test("heal: --json prints one line", async () => {
 });
 
 test("heal: reads again after --settle, and waits for it on standard error", async () => {
-  const { servers, names, env } = await startServers(3);
+  const { addresses, names, env } = await createFiles();
   const healing = startCli(["heal", `${names[2]}`, "--settle", "3s"], { env });
   await expect.poll(() => healing.err()).toMatch(/^holdfast: waiting 3 s until attempts from before have ended/m);
   const far = Date.now() * 1_000 + 3_600e6;
-  await setCounter(servers[0] as RedisServer, "late", far);
+  await setCounter(`${addresses[0]}`, "late", far);
   const { code, out } = await healing.ended;
   expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(`floor  ${far + 1}:`) });
 });
 
 test("heal: ends at Ctrl-C while it waits, and can be repeated", async () => {
-  const { names, env } = await startServers(3);
+  const { names, env } = await createFiles();
   const healing = startAtTerminal(["heal", `${names[2]}`], { env });
   await healing.prints("waiting");
   healing.write("\u0003");
@@ -104,7 +98,7 @@ test("heal: exits with 69 when too few other servers reply, and writes nothing",
 });
 
 test("heal: names the servers when it is given another name", async () => {
-  const { names, env } = await startServers(2);
+  const { names, env } = await createFiles();
   const { code, err } = await runCli(["heal", "nowhere:1"], { env });
   expect({ code, err }).toEqual({
     code: 64,
