@@ -34,6 +34,7 @@ test("--help lists the commands and the exit codes, and the options of a command
   const run = await runCli(["run", "--help"]);
   expect(run).toMatchObject({ code: 0, err: "" });
   for (const word of ["--node", "--wait", "--no-wait", "--kill-after", "default: 10s"]) expect(run.out).toContain(word);
+  expect(await runCli(["run", "--help=true"])).toEqual(run);
   expect(general.out + run.out).not.toContain(escapeCode);
 });
 
