@@ -11,9 +11,10 @@ import type { Outcome } from "./outcome.ts";
 /** The commands that only print. Others pass their standard input and output on to another command. */
 const printing = new Set(["inspect", "verify", "list", "release", "doctor", "heal", "migrate", "create-table"]);
 
-/** Whether a command line is for {@link runHere}. */
+/** Whether a command line is for {@link runHere}: nothing but `holdfast` reads or prints. */
 export function canRunHere(args: readonly string[]): boolean {
-  return printing.has(args[0] ?? "") && !args.includes("--help");
+  const isSilent = printing.has(args[0] ?? "") || args.slice(-2).join(" ") === "-- true";
+  return isSilent && !args.includes("--help");
 }
 
 let last: Promise<unknown> = Promise.resolve();
