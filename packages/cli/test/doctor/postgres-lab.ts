@@ -4,6 +4,7 @@ import { createTable } from "@holdfast/postgres";
 import { startTamperingProxy } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import { type PostgresServer, type PostgresSettings, startPostgresServer } from "@holdfast/testkit/postgres-server";
+import { startPostgresStandby } from "@holdfast/testkit/postgres-standby";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 
@@ -14,29 +15,46 @@ const healthy: PostgresSettings = { idle_in_transaction_session_timeout: 60_000 
 type UserSettings = Readonly<Record<string, string>>;
 
 let shared: Promise<PostgresServer> | undefined;
+let pair: ReturnType<typeof startPair> | undefined;
 let users = 0;
 
 /** Starts a healthy server with the table of the locks, and these additional settings. */
 export async function startDatabase(settings: PostgresSettings = {}): Promise<PostgresServer> {
-  const server = await startPostgresServer({ fsync: true, settings: { ...healthy, ...settings } });
+  const server = await launchDatabase(settings);
   onTestFinished(() => server.stop());
+  return server;
+}
+
+async function launchDatabase(settings: PostgresSettings = {}): Promise<PostgresServer> {
+  const server = await startPostgresServer({ fsync: true, settings: { ...healthy, ...settings } });
   await query(server.connectionString, createTable());
   return server;
 }
 
 /** Returns a healthy server that all tests of a file share. {@link stopSharedDatabase} stops it. */
 export async function sharedDatabase(): Promise<PostgresServer> {
-  shared ??= startPostgresServer({ fsync: true, settings: healthy }).then(async (server) => {
-    await query(server.connectionString, createTable());
-    return server;
-  });
+  shared ??= launchDatabase();
   return shared;
 }
 
-/** Stops the shared server, if it was started. */
+/** Returns a healthy server with a standby. {@link stopSharedDatabase} stops both. */
+export async function sharedPair(): ReturnType<typeof startPair> {
+  pair ??= startPair();
+  return pair;
+}
+
+async function startPair() {
+  const primary = await launchDatabase();
+  return { primary, standby: await startPostgresStandby(primary, { synchronous: false }) };
+}
+
+/** Stops the shared servers that were started. */
 export async function stopSharedDatabase(): Promise<void> {
   await (await shared)?.stop();
-  shared = undefined;
+  const { primary, standby } = (await pair) ?? {};
+  await standby?.stop();
+  await primary?.stop();
+  [shared, pair] = [undefined, undefined];
 }
 
 /** Runs statements, and returns the rows of the last one. */

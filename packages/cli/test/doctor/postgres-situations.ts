@@ -1,5 +1,3 @@
-import { startPostgresStandby } from "@holdfast/testkit/postgres-standby";
-import { onTestFinished } from "vitest";
 import type { Report } from "../../src/doctor/report.ts";
 import { examineServers } from "./lab.ts";
 import {
@@ -7,6 +5,7 @@ import {
   pooledUrl,
   query,
   sharedDatabase,
+  sharedPair,
   startDatabase,
   urlOfVersion,
   userOf,
@@ -23,14 +22,6 @@ async function examineTable(table: string, ...statements: readonly string[]): Pr
   return examineServers([`${connectionString}?table=${table}`]);
 }
 
-/** Starts a primary and a standby. */
-async function startPair() {
-  const primary = await startDatabase();
-  const standby = await startPostgresStandby(primary, { synchronous: false });
-  onTestFinished(() => standby.stop());
-  return { primary, standby };
-}
-
 /** A situation for each finding about PostgreSQL. */
 export const postgresSituations: readonly Situation[] = [
   {
@@ -38,7 +29,7 @@ export const postgresSituations: readonly Situation[] = [
     how: "a standby; a user with default_transaction_read_only on",
     also: ["same-machine", "even-number", "no-quorum", "idle-transactions"],
     examine: async () => {
-      const { standby } = await startPair();
+      const { standby } = await sharedPair();
       const user = await userOf(await sharedDatabase(), locking, { default_transaction_read_only: "on" });
       return examineServers([standby.connectionString, user]);
     },
@@ -84,13 +75,13 @@ export const postgresSituations: readonly Situation[] = [
     code: "standby-behind",
     how: "a PostgreSQL server with an asynchronous standby",
     also,
-    examine: async () => examineServers([(await startPair()).primary.connectionString]),
+    examine: async () => examineServers([(await sharedPair()).primary.connectionString]),
   },
   {
     code: "hidden",
     how: "a PostgreSQL server with a standby, and a user without pg_read_all_stats",
     also,
-    examine: async () => examineServers([await userOf((await startPair()).primary, locking)]),
+    examine: async () => examineServers([await userOf((await sharedPair()).primary, locking)]),
   },
   {
     code: "connections-scarce",
