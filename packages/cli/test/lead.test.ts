@@ -7,7 +7,7 @@ import { withServers } from "./support/servers.ts";
 const servers = withServers(3);
 
 /** A command that prints "up" and the number of its term, and then works until it is ended. */
-const service = (script = "true") => ["sh", "-c", `${script}; echo "up $HOLDFAST_FENCE"; while :; do sleep 0.05; done`];
+const service = (script = "true") => ["sh", "-c", `${script}; echo "up $HOLDFAST_FENCE"; while :; do sleep 0.2; done`];
 
 function startLead(args: readonly string[], command: readonly string[], env = servers.env): Started {
   return startCli(["lead", ...args, "--", ...command], { env });

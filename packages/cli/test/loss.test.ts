@@ -29,7 +29,7 @@ async function startHolder(resource: string, script: string, args: readonly stri
   return cli;
 }
 
-const loop = "while :; do sleep 0.05; done";
+const loop = "while :; do sleep 0.2; done";
 
 test("run: sends SIGTERM to the command when most servers are lost, and exits with 76", async () => {
   const cli = await startHolder("majority", "trap 'echo told; exit 0' TERM");

@@ -152,7 +152,7 @@ test("run: exits with 128 + the number of the signal that ended the command", as
 test("run: passes signals on to the command, and exits with its status", async () => {
   const signals = ["SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGTERM"] as const;
   const traps = signals.map((signal) => `trap 'echo ${signal}' ${signal.slice(3)}`).join("; ");
-  const script = `${traps}; trap 'echo SIGTERM; exit 5' TERM; echo up; while :; do sleep 0.05; done`;
+  const script = `${traps}; trap 'echo SIGTERM; exit 5' TERM; echo up; while :; do sleep 0.2; done`;
   const cli = startRun(["signals"], ["sh", "-c", script]);
   await cli.prints("up");
   for (const signal of signals) {
@@ -163,7 +163,7 @@ test("run: passes signals on to the command, and exits with its status", async (
 });
 
 test("run: outlives a command that ignores the first SIGINT", async () => {
-  const script = `trap 'n=x$n; echo "int $n"; [ $n = xx ] && exit 9' INT; echo up; while :; do sleep 0.05; done`;
+  const script = `trap 'n=x$n; echo "int $n"; [ $n = xx ] && exit 9' INT; echo up; while :; do sleep 0.2; done`;
   const cli = startRun(["twice"], ["sh", "-c", script]);
   await cli.prints("up");
   cli.process.kill("SIGINT");
@@ -201,7 +201,7 @@ test("run: --max-hold ends the command with 76", async () => {
 });
 
 test("run: --process-group ends every process of the command, even one that ignores SIGTERM", async () => {
-  const script = "(trap '' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & exec sleep 60";
+  const script = "(trap '' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.2; done) & exec sleep 60";
   const args = ["family", "--process-group", "--ttl", "2s", "--max-hold", "2s", "--kill-after", "200ms"];
   const { code, out } = await run(args, ["sh", "-c", script]);
   expect(code).toBe(76);
@@ -212,7 +212,7 @@ test("run: --process-group ends every process of the command, even one that igno
 
 test("run: --process-group keeps the lock until every process of the group has ended", async () => {
   const script =
-    "(trap 'read line <fifo' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & wait";
+    "(trap 'read line <fifo' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.2; done) & wait";
   const folder = await reapedDirectory();
   await start("mkfifo", [join(folder, "fifo")]).ended;
   const options = { env: servers.env, cwd: folder };
@@ -244,7 +244,7 @@ test("run: always exits with 78 when two of three addresses name the same server
     `redis://localhost:${first?.port}`,
   ];
   for (let round = 0; round < 6; round++) {
-    const outcome = await runCli(["run", "twice", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes.join() } });
+    const outcome = await runCli(["run", "twice", "--", "true"], { env: { HOLDFAST_NODES: nodes.join() } });
     expect(outcome).toMatchObject({ code: 78, out: "", err: expect.stringContaining("it is the same server as") });
     expect(await servers.owners("twice")).toEqual(Array(5).fill(null));
   }
