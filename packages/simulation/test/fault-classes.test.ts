@@ -2,7 +2,7 @@ import { complaints, faultClasses, simulateSeeds } from "@holdfast/simulation";
 import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 
-/** How many seeds of a frequent and of a rare class are simulated. What must occur in them grows with their number. */
+/** How many seeds of each class are simulated, and of those with healings or changes. The least counts grow with them. */
 const [many, some] = isNightly ? [100, 40] : [50, 20];
 
 describe("faultClasses", () => {
