@@ -21,6 +21,10 @@ export function bundleProgram(program: string | URL, code?: string): Promise<str
 }
 
 async function write(path: string, code: string | undefined): Promise<string> {
+  // In its package, because some packages are imported by computed names, and one folder deep.
+  const home = packageOf(path);
+  const bundle = join(home, "reports", `${relative(home, path).replaceAll("/", "-")}.mjs`); // ignored by git
+  await mkdir(dirname(bundle), { recursive: true }); // code may be resolved from there
   const entry: BuildOptions =
     code === undefined
       ? { entryPoints: [path] }
@@ -37,10 +41,6 @@ async function write(path: string, code: string | undefined): Promise<string> {
     plugins: [foreignPackagesOutside, sourceUrls],
     logLevel: "silent",
   });
-  // In its package, because some packages are imported by computed names, and one folder deep.
-  const home = packageOf(path);
-  const bundle = join(home, "reports", `${relative(home, path).replaceAll("/", "-")}.mjs`); // ignored by git
-  await mkdir(dirname(bundle), { recursive: true });
   // Other processes may bundle the same program, or be starting it.
   await writeFile(`${bundle}.${process.pid}`, outputFiles[0]?.contents ?? "");
   await rename(`${bundle}.${process.pid}`, bundle);
