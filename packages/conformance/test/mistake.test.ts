@@ -40,7 +40,7 @@ describe("a failed test", () => {
     ["releases only the first hundred resources of a call", /^only the first 100 of 300 resources .* were freed/],
     ["ends claims two percent early", /^claims end early: 2\.\d % of the ttl/],
     ["ends extended claims a few percent early", /^claims end early: 4\.\d % of the ttl that extend\(\) set/],
-    ["evicts the oldest claim beyond a thousand", /^only the last \d+ of 60 calls .* claims are evicted/],
+    ["evicts the oldest claim beyond a thousand", /^only the last \d+ of 40 calls .* claims are evicted/],
     ["forgets the oldest counter beyond a thousand", /counters are evicted when there are many$/],
     ["ends claims with the connection that made them", /^claims end with the connection that made them/],
     ["loses its latest change when the connection is lost", /^acquire\(\) replies before the commit is certain/],

@@ -5,7 +5,7 @@ import { type Client, freshOwner } from "../world/client.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import { nextFence, type World } from "../world/world.ts";
 
-const rounds = 10;
+const rounds = 20;
 const rivals = 100;
 const grantsOfStorm = 40;
 

@@ -686,7 +686,7 @@ const hints: readonly Fact[] = [
   ),
 ];
 
-const rounds = 10;
+const rounds = 20;
 
 /** Readers and writers that lock one resource, and the highest fences so far. */
 interface Library {

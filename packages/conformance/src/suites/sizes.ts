@@ -5,10 +5,7 @@ import { between } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
 
 const resourcesOfCall = 300;
-const claimsAlive = 3_000;
-
-/** Fewer if each claim needs a separate call. */
-const claimsAliveOneByOne = 2_000;
+const claimsAlive = 2_000;
 
 /** How many calls are in flight at a time. */
 const callsAtOnce = 16;
@@ -105,7 +102,7 @@ interface Group {
 
 function groupsFor(world: World): Group[] {
   const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
-  const names = numbered("claim", size > 1 ? claimsAlive : claimsAliveOneByOne);
+  const names = numbered("claim", claimsAlive);
   return Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
     names: names.slice(index * size, (index + 1) * size),
     owner: `owner ${index}`,
