@@ -60,14 +60,17 @@ const tlsMistakes: readonly (readonly [RegExp, string])[] = [
   [/certificate required|bad certificate|unknown ca|handshake failure/i, "pass tls.cert and tls.key"],
 ];
 
-/** Signs of a likely mistake, which may also be those of a connection that was lost by chance: another attempt may work. */
-const hints: readonly (readonly [RegExp, string])[] = [
-  [/before secure TLS connection/, "if it does not use TLS, write http://"],
-  [/Failed to connect|Connection dropped|ECONNRESET|socket hang up|Protocol error/i, "if it uses TLS, write https://"],
-];
+/** Signs that only one side uses TLS, or that a connection was lost by chance: another attempt may work. */
+const cutShort =
+  /before secure TLS connection|Failed to connect|Connection dropped|ECONNRESET|socket hang up|Protocol error/i;
 
-/** Returns the failure of a call to the member with this address. */
-export function failureOf(error: ServiceError, address: string): EtcdError {
+/**
+ * Returns the failure of a call.
+ *
+ * @param address the address of the member
+ * @param usesTls whether the connection uses TLS, if the caller wants advice about that
+ */
+export function failureOf(error: ServiceError, address: string, usesTls?: boolean): EtcdError {
   const { code, details = "" } = error;
   const failure = (remedy: Remedy, text: string, advice?: string): EtcdError =>
     new EtcdError(`etcd at ${address}: ${text}${advice === undefined ? "" : ` (${advice})`}`, remedy, error);
@@ -82,8 +85,9 @@ export function failureOf(error: ServiceError, address: string): EtcdError {
   const [, advice] = tlsMistakes.find(([words]) => words.test(reason)) ?? [];
   if (advice !== undefined) return failure("other configuration", reason, advice);
   const wasConnected = !/No connection established|Name resolution|ECONNREFUSED|ENOTFOUND/.test(details);
-  const [, hint] = hints.find(([words]) => words.test(reason)) ?? [];
-  return failure(wasConnected ? "again soon" : "another member", reason, hint);
+  const isHinted = usesTls !== undefined && cutShort.test(reason);
+  const hint = usesTls ? "if it does not use TLS, write http://" : "if it uses TLS, write https://";
+  return failure(wasConnected ? "again soon" : "another member", reason, isHinted ? hint : undefined);
 }
 
 /** Returns why there is no connection, without the words of gRPC around it. */

@@ -89,7 +89,8 @@ function attempt<Request, Reply>(member: Member, call: Call<Request, Reply>): At
         resolve({ member, reply: reply as Reply });
         return;
       }
-      const failure = failureOf(error, member.endpoint.address);
+      const { address, usesTls } = member.endpoint;
+      const failure = failureOf(error, address, usesTls);
       if (failure.remedy === "more time" && !isCancelled) {
         member.silentSinceMs ??= sentMs;
         if (performance.now() - member.silentSinceMs >= silenceMs && member.client === client) disconnect(member);

@@ -7,6 +7,7 @@ import type { EtcdNodeOptions, EtcdTlsOptions } from "./options.ts";
 export interface Endpoint {
   /** The address without its scheme, such as `127.0.0.1:2379`. */
   readonly address: string;
+  readonly usesTls: boolean;
   readonly credentials: ChannelCredentials;
 }
 
@@ -72,10 +73,11 @@ function parseEndpoint(endpoint: unknown, secure: ChannelCredentials | undefined
   }
   // URL drops the default port of its scheme, which is not etcd's.
   const port = /:(\d+)\/?$/.exec(text)?.[1] ?? "2379";
-  const isSecure = url.protocol === "https:" || secure !== undefined;
+  const usesTls = url.protocol === "https:" || secure !== undefined;
   return {
     address: `${url.hostname}:${port}`,
-    credentials: endingWithChannel(isSecure ? (secure ?? credentials.createSsl()) : credentials.createInsecure()),
+    usesTls,
+    credentials: endingWithChannel(usesTls ? (secure ?? credentials.createSsl()) : credentials.createInsecure()),
   };
 }
 

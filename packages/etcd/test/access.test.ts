@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ConfigurationError, Redlock } from "@holdfast/core";
@@ -126,6 +128,13 @@ describe("etcdNode() over TLS", () => {
     expect(String(unknown)).toContain("tls.ca");
     const plain = await of({ endpoints: url.replace("http:", "https:") });
     expect(String(plain)).toContain("if it does not use TLS, write http://");
+    // A server that does not understand TLS may also reset the connection.
+    const resetting = createServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
+    await once(resetting.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void resetting.close());
+    const { port } = resetting.address() as AddressInfo;
+    const reset = await of({ endpoints: `https://127.0.0.1:${port}` });
+    expect(String(reset)).toContain("ECONNRESET (if it does not use TLS, write http://)");
     const noCertificate = await of({ endpoints: secureUrl, tls: { ca } });
     expect(noCertificate).toBeInstanceOf(ConfigurationError);
     expect(String(noCertificate)).toContain("tls.key");
