@@ -191,7 +191,7 @@ export class Operation {
       const given = { ...wants, ...(cursor !== undefined && { cursor }) };
       const send = (timeoutMs: number) => node.scan?.({ ...given, timeoutMs });
       const portion = await this.#ask(node, send, (value) => readPortion(value, cursor));
-      claims.push(...portion.claims);
+      for (const claim of portion.claims) claims.push(claim);
       counters += portion.counters;
       highest = Math.max(highest, portion.highest);
       cursor = portion.cursor;

@@ -563,7 +563,9 @@ export class LocalQueues {
 
 /** Returns a random delay that adapts to how often the resources change hands unannounced. */
 function pollDelayMs(blocked: readonly ResourceQueue[]): number {
-  return 1 + Math.random() * Math.min(...blocked.map(({ notifications }) => notifications?.pollLimitMs ?? Infinity));
+  let limitMs = Infinity;
+  for (const { notifications } of blocked) limitMs = Math.min(limitMs, notifications?.pollLimitMs ?? Infinity);
+  return 1 + Math.random() * limitMs;
 }
 
 function isGranted(vote: Vote | undefined): boolean {

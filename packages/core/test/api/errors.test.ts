@@ -54,6 +54,15 @@ describe("error messages and outcomes", () => {
     });
   });
 
+  it("acquire() lists the first of very many names, and how many there are, when no node replies", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 20 });
+    for (const each of nodes) each.fault = () => ({ reject: new Error("down") });
+    const names = Array.from({ length: 130_000 }, (_, index) => `r${1_000_000 + index}`);
+    const { code, message, resources } = await errorOf(clock.until(redlock.acquire(names)));
+    expect(message).toMatch(/^could not lock r1000000, r1000001, [r0-9, ]+, r1000009 and 129990 more: made \d+ attempts/);
+    expect({ code, count: resources.length }).toEqual({ code: "QUORUM_UNREACHABLE", count: 130_000 });
+  });
+
   it("acquire() reports a key that never expires", async () => {
     const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 100 });
     for (const each of nodes) each.fault = () => ({ answer: { granted: false, retryAfterMs: Infinity } });
