@@ -21,6 +21,15 @@ export interface Clock {
 /** Longer delays overflow a timer's 32 bits and would fire immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
+/**
+ * Node, Bun and Deno run immediates right after polling for input. Elsewhere, a new task runs after those that are already
+ * queued. Taken when this module loads: users' tests that replace timers often replace this one, too, and `close()` would
+ * wait until they run it.
+ */
+const { setImmediate: runAfterInput = setTimeout } = globalThis as {
+  setImmediate?: (callback: () => void) => unknown;
+};
+
 /** The clock of this process: `performance.now()`, `Date.now()` and `setTimeout()`. */
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
@@ -31,9 +40,6 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer as number);
   },
   afterPendingIo(callback) {
-    // Node, Bun and Deno run immediates right after polling for input. Elsewhere, a new task runs after those that are
-    // already queued.
-    const { setImmediate = setTimeout } = globalThis as { setImmediate?: (callback: () => void) => unknown };
-    setImmediate(callback);
+    runAfterInput(callback);
   },
 };

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
-import { systemClock } from "@holdfast/core";
-import { expect, it } from "vitest";
+import { Redlock, systemClock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { expect, it, onTestFinished, vi } from "vitest";
 
 it("systemClock.startTimer() calls back once, and not after it was cancelled", async () => {
   const calls: string[] = [];
@@ -63,4 +64,14 @@ it("systemClock.afterPendingIo() calls back after data that arrived while the ev
   socket.destroy();
   server.close();
   await worker.terminate();
+});
+
+it("acquire(), using(), release() and close() settle in a test that has replaced all timers, and runs none", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
+  const lock = await redlock.acquire("invoice:42");
+  expect(await redlock.using("invoice:43", ({ fence }) => fence)).toBeGreaterThan(0);
+  await lock.release();
+  await redlock.close();
 });
