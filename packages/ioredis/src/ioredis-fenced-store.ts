@@ -2,7 +2,7 @@ import { type FencedConnection, type FencedStore, type FencedStoreOptions, fence
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
 import { commandClassOf } from "./command-class.ts";
-import { whyNotReady } from "./why-not-ready.ts";
+import { readinessOf } from "./readiness.ts";
 
 /**
  * Returns a fenced store over an ioredis client: data in Redis that refuses late writes of a holder that has lost its
@@ -35,7 +35,7 @@ function connectionOf(client: IoredisClient): FencedConnection {
   if (Command === undefined) throw new TypeError("client must create commands the way ioredis clients do");
   return {
     isReady: () => client.status === "ready",
-    whyNotReady: whyNotReady(client),
+    whyNotReady: readinessOf(client).whyNotReady,
     // Not `callBuffer`, which fails on a client with automatic pipelining.
     runScript(command, script, key, args) {
       const sent = new Command(command.toLowerCase(), [script, "1", key, ...args], { replyEncoding: null });

@@ -10,12 +10,12 @@ import {
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
 import { scriptRunner } from "./script-runner.ts";
-import { whyNotReady } from "./why-not-ready.ts";
+import { readinessOf } from "./readiness.ts";
 
 /**
  * Returns a lock node over an ioredis client. You keep ownership of the client: connect it, give it an `error`
- * listener, and close it when the node is no longer needed. While the client is not connected, acquiring and extending
- * fail at once.
+ * listener, and close it when the node is no longer needed. While the client connects for the first time, claims wait
+ * for it. While it is not connected otherwise, acquiring and extending fail at once.
  *
  * @param client a `Redis`, or a `Cluster`, on which all resources of one lock must share a slot
  * @param options see {@link RedisNodeOptions}
@@ -46,7 +46,7 @@ function connectionOf(client: IoredisClient): RedisConnection {
     name: nameOf(client),
     isCluster: client.isCluster,
     isReady: () => client.status === "ready",
-    whyNotReady: whyNotReady(client),
+    ...readinessOf(client),
     runScript: scriptRunner(client),
     openSubscriber: (onMessage, onEnd) => openSubscriber(client, onMessage, onEnd),
   };

@@ -2,7 +2,7 @@ import { type FencedConnection, type FencedStore, type FencedStoreOptions, fence
 import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
-import { whyNotReady } from "./why-not-ready.ts";
+import { readinessOf } from "./readiness.ts";
 
 /**
  * Reads strings (type `$` of the protocol) as bytes whatever the client's settings, and leaves the deadline to the
@@ -43,7 +43,7 @@ export function nodeRedisFencedStore(
 function clientConnection(client: NodeRedisClient): FencedConnection {
   return {
     isReady: () => client.isReady,
-    whyNotReady: whyNotReady(client),
+    whyNotReady: readinessOf(client).whyNotReady,
     runScript: (command, script, key, args) => client.sendCommand([command, script, "1", key, ...args], commandOptions),
   };
 }
@@ -51,7 +51,7 @@ function clientConnection(client: NodeRedisClient): FencedConnection {
 function clusterConnection(client: NodeRedisCluster): FencedConnection {
   return {
     isReady: (key) => isShardReady(client, key),
-    whyNotReady: whyNotReady(client),
+    whyNotReady: readinessOf(client).whyNotReady,
     runScript: (command, script, key, args) =>
       client.sendCommand(routingKey(key), false, [command, script, "1", key, ...args], commandOptions),
   };

@@ -10,7 +10,7 @@ import {
 import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions, NodeRedisSubscriber } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
-import { whyNotReady } from "./why-not-ready.ts";
+import { readinessOf } from "./readiness.ts";
 
 /**
  * Disables the client's own command timeout, because core enforces a deadline. The client's timeout creates an
@@ -20,8 +20,8 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
 
 /**
  * Returns a lock node over a node-redis client. You keep ownership of the client: give it an `error` listener, connect
- * it, and close it when the node is no longer needed. While the client is not connected, acquiring and extending fail
- * at once.
+ * it, and close it when the node is no longer needed. While the client connects for the first time, claims wait for it.
+ * While it is not connected otherwise, acquiring and extending fail at once.
  *
  * @param client created by `createClient`, or by `createCluster`, where all resources of one lock must share a slot.
  *   Pools and sentinel clients are refused: over several connections, a release may overtake the acquire that it undoes
@@ -51,7 +51,7 @@ function clientConnection(client: NodeRedisClient): RedisConnection {
     name: serverName({ ...socket, database }),
     isCluster: false,
     isReady: () => client.isReady,
-    whyNotReady: whyNotReady(client),
+    ...readinessOf(client),
     runScript: (command, script, call) =>
       client.sendCommand([command, script, String(call.keyCount), ...call.keysAndArguments()], commandOptions),
     openSubscriber: (onMessage, onEnd) => open(client.duplicate(), onMessage, onEnd),
@@ -63,7 +63,7 @@ function clusterConnection(client: NodeRedisCluster): RedisConnection {
     name: clusterName(client.masters[0]),
     isCluster: true,
     isReady: (key) => isShardReady(client, key),
-    whyNotReady: whyNotReady(client),
+    ...readinessOf(client),
     runScript(command, script, call) {
       const words = [command, script, String(call.keyCount), ...call.keysAndArguments()];
       return client.sendCommand(routingKey(call.firstKey), false, words, commandOptions);

@@ -1,3 +1,4 @@
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { HoldfastError, Redlock } from "@holdfast/core";
 import type { RedisNode } from "@holdfast/redis";
 import { startRedisServer } from "@holdfast/testkit";
@@ -68,12 +69,30 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       );
     });
 
-    test("reports a client that is still connecting", async () => {
-      const { port } = await server();
-      const redlock = new Redlock([makeNode({ port })], { waitTimeoutMs: 0 });
-      await expect(redlock.acquire("r")).rejects.toThrow(
-        /failed: the client is not connected: it is still connecting$/,
-      );
+  });
+
+  describe(`${name} that connects for the first time`, { timeout: 30_000 }, () => {
+    test("waits for the connection", async () => {
+      const { port, command } = await server();
+      const redlock = new Redlock([makeNode({ port })], { nodeTimeoutMs: 5_000 });
+      const locks = await Promise.all(["r", "s"].map((resource) => redlock.tryAcquire(resource)));
+      expect(locks.map((lock) => lock?.resources)).toEqual([["r"], ["s"]]);
+      for (const lock of locks) await lock?.release();
+      expect(await command("KEYS", "lock:*")).toEqual([]);
     });
+
+    test("sends no claim that was given up before the connection", async () => {
+      const { port, command } = await server();
+      const proxy = await startTcpProxy({ port });
+      onTestFinished(() => proxy.close());
+      proxy.stall();
+      const node = makeNode({ port: proxy.port });
+      const redlock = new Redlock([node], { waitTimeoutMs: 0, nodeTimeoutMs: 50 });
+      await expect(redlock.acquire("r")).rejects.toThrow(/timed out|still connecting/);
+      await proxy.start();
+      await eventually(() => node.inspect("r"));
+      expect(await command("KEYS", "*")).toEqual([]);
+    });
+  });
   });
 }

@@ -40,44 +40,61 @@ export function shardError(problem: string, message: string): Error {
   );
 }
 
-/** The part of a client that {@link watchErrors} uses. */
-export interface ErrorEmitter {
+/** The part of a client that {@link watchClient} uses. */
+export interface ClientEvents {
   /** Listens to an event. */
   on(event: string | symbol, listener: (error?: unknown) => void): unknown;
 }
 
-const lastErrors = new WeakMap<object, { error: unknown }>();
+/** What the events of a client have told. */
+export interface WatchedClient {
+  /** Returns the last error since the client was last `ready`, if any. */
+  lastError(): unknown;
+  /**
+   * Returns a promise that resolves when the first attempt to connect has ended, well or not; undefined if one has ended
+   * since the client is watched.
+   */
+  firstConnection(): Promise<void> | undefined;
+}
+
+const watched = new WeakMap<object, WatchedClient>();
 
 /**
- * Records the errors of a client. An `error` event that has no other listener still counts as unhandled.
+ * Records the errors of a client, and when it has connected for the first time. An `error` event that has no other
+ * listener still counts as unhandled.
  *
- * @param client the client to observe
- * @returns a function that returns the last error since the client was last `ready`, if any
+ * @param client the client to observe: all calls for one client return the same object
  *
  * @example
  * ```ts
- * import { watchErrors } from "@holdfast/redis";
+ * import { watchClient } from "@holdfast/redis";
  * import { Redis } from "ioredis";
  *
- * const lastError = watchErrors(new Redis({ port: 6379 }));
+ * const { lastError } = watchClient(new Redis({ port: 6379 }));
  * const whyNotReady = () => lastError() ?? "call connect() first";
  * ```
  */
-export function watchErrors(client: Partial<ErrorEmitter>): () => unknown {
-  const seen = lastErrors.get(client);
-  if (seen !== undefined) return () => seen.error;
-  const last: { error: unknown } = { error: undefined };
-  lastErrors.set(client, last);
-  const remember = (error: unknown): void => {
-    last.error = error;
+export function watchClient(client: Partial<ClientEvents>): WatchedClient {
+  const known = watched.get(client);
+  if (known !== undefined) return known;
+  let last: unknown;
+  let endFirst = (): void => {};
+  let first: Promise<void> | undefined = new Promise((resolve) => {
+    endFirst = () => {
+      first = undefined;
+      resolve();
+    };
+  });
+  const seen = (error?: unknown): void => {
+    last = error;
+    endFirst();
   };
-  const forget = (): void => {
-    last.error = undefined;
-  };
-  client.on?.(errorMonitor, remember);
-  client.on?.("ready", forget);
+  const connected = (): void => seen();
   // A cluster of node-redis is never "ready" itself.
-  client.on?.("node-error", remember);
-  client.on?.("node-ready", forget);
-  return () => last.error;
+  for (const event of [errorMonitor, "node-error"]) client.on?.(event, seen);
+  for (const event of ["ready", "node-ready"]) client.on?.(event, connected);
+  for (const event of ["close", "end"]) client.on?.(event, () => endFirst());
+  const state: WatchedClient = { lastError: () => last, firstConnection: () => first };
+  watched.set(client, state);
+  return state;
 }

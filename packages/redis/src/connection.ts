@@ -22,6 +22,12 @@ export interface RedisConnection {
   whyNotReady?(key: string): unknown;
 
   /**
+   * Returns a promise that resolves when a client that connects for the first time is connected, or has failed to be;
+   * undefined for any other client. Claims wait for it, until core gives them up. By default they reject at once.
+   */
+  firstConnection?(): Promise<void> | undefined;
+
+  /**
    * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, the keys and
    * the arguments, all of which `call` provides. Resolves with the reply, or rejects with the error of the server or
    * the client; the message of a server's error must begin with its code (`NOSCRIPT`).

@@ -2,7 +2,7 @@
 
 // For authors of adapters
 export { assertOptions } from "@holdfast/core/requests";
-export { type ErrorEmitter, watchErrors } from "./client-errors.ts";
+export { type ClientEvents, type WatchedClient, watchClient } from "./client-errors.ts";
 export type { RedisConnection, RedisSubscriber, ScriptCall } from "./connection.ts";
 export type { FencedConnection } from "./fenced/connection.ts";
 // For users of the adapters

@@ -1,9 +1,20 @@
-import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core";
+import type {
+  AcquireReply,
+  AcquireRequest,
+  Floor,
+  FloorRequest,
+  LockNode,
+  NodeView,
+  ScanPortion,
+  ScanRequest,
+  Unwatch,
+} from "@holdfast/core";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";
 import { channelPrefix, lockKey } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
+import type { OperationRecord } from "./operation.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { Sender } from "./sender.ts";
 import { ServerCheck } from "./server-check.ts";
@@ -64,16 +75,22 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
   const notifications = openSubscriber && new Notifications(openSubscriber);
 
+  const acquire = (record: OperationRecord<AcquireReply>, request: AcquireRequest): Promise<AcquireReply> => {
+    sender.assertReady(record.key, request.owner);
+    const needsVerification = serverCheck?.begin(request);
+    const reply = sender.claim(record, request);
+    return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
+  };
+
   const node: RedisNode = {
     name,
     verifiesServer: verifyServer,
 
     acquire: rejecting((request) => {
       const record = encoder.acquire(request);
-      sender.assertReady(record.key, request.owner);
-      const needsVerification = serverCheck?.begin(request);
-      const reply = sender.claim(record, request);
-      return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
+      const connecting = connection.isReady(record.key) ? undefined : connection.firstConnection?.();
+      if (connecting === undefined) return acquire(record, request);
+      return sender.afterConnecting(connecting, request, () => acquire(record, request));
     }),
 
     extend: rejecting((request) => {

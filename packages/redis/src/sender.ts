@@ -30,6 +30,8 @@ export class Sender {
   readonly #encoder: Encoder;
   readonly #onDisconnected: () => void;
   readonly #pendingClaims: PendingClaims;
+  /** The owners whose `acquire` waits until the client has connected for the first time. */
+  readonly #connecting = new Set<string>();
   #sendsOneByOne: boolean;
   #queue: Operation[] = [];
 
@@ -57,11 +59,24 @@ export class Sender {
     return this.#enqueue(claim);
   }
 
+  /** Makes an `acquire` once the client has connected for the first time, unless it is given up before. */
+  async afterConnecting<Answer>(
+    connecting: Promise<void>,
+    { owner, timeoutMs }: NodeRequest,
+    acquire: () => Promise<Answer>,
+  ): Promise<Answer> {
+    this.#connecting.add(owner);
+    await within(timeoutMs, connecting).catch(() => {});
+    if (!this.#connecting.delete(owner)) throw new Error("timed out before it was sent");
+    return acquire();
+  }
+
   /**
    * Sends a release, which does no harm however late it arrives, and gives up all claims of the owner that are not yet
    * sent. Undoing an attempt of which nothing was sent needs no command.
    */
   release<Answer>(record: OperationRecord<Answer>, owner: string, undo: boolean): Promise<Answer> {
+    if (this.#connecting.delete(owner)) this.#pendingClaims.refuse(owner);
     const wasNeverSent = this.#pendingClaims.giveUp(owner);
     if (undo && wasNeverSent) return Promise.resolve(record.read(0, record));
     return this.#enqueue(new Operation(record));
