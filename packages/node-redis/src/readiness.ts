@@ -8,8 +8,7 @@ type Readiness = Required<Pick<RedisConnection, "whyNotReady" | "firstConnection
 export function readinessOf(client: NodeRedisClient | NodeRedisCluster): Readiness {
   const { lastError, firstConnection } = watchClient(client);
   return {
-    whyNotReady: () =>
-      lastError() ?? (client.isOpen === false ? "call connect() first" : "it is still connecting"),
+    whyNotReady: () => lastError() ?? (client.isOpen === false ? "call connect() first" : "it is still connecting"),
     firstConnection: () => (client.isOpen ? firstConnection() : undefined),
   };
 }

@@ -68,7 +68,6 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
         expect(message).toMatch(/failed: the client is not connected: .*call connect\(\) first/),
       );
     });
-
   });
 
   describe(`${name} that connects for the first time`, { timeout: 30_000 }, () => {
@@ -93,6 +92,5 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       await eventually(() => node.inspect("r"));
       expect(await command("KEYS", "*")).toEqual([]);
     });
-  });
   });
 }

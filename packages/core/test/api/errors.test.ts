@@ -59,7 +59,9 @@ describe("error messages and outcomes", () => {
     for (const each of nodes) each.fault = () => ({ reject: new Error("down") });
     const names = Array.from({ length: 130_000 }, (_, index) => `r${1_000_000 + index}`);
     const { code, message, resources } = await errorOf(clock.until(redlock.acquire(names)));
-    expect(message).toMatch(/^could not lock r1000000, r1000001, [r0-9, ]+, r1000009 and 129990 more: made \d+ attempts/);
+    expect(message).toMatch(
+      /^could not lock r1000000, r1000001, [r0-9, ]+, r1000009 and 129990 more: made \d+ attempts/,
+    );
     expect({ code, count: resources.length }).toEqual({ code: "QUORUM_UNREACHABLE", count: 130_000 });
   });
 
