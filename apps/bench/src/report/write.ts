@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chartSvg, type Figures, type Row } from "@holdfast/app-kit/charts";
 import { everyone } from "../contenders/index.ts";
@@ -13,6 +13,7 @@ import { groupBy, type Summary, summaryOf } from "./summary.ts";
 export async function writeReport(folder: string, recording: Recording): Promise<string> {
   const summary = summaryOf(recording.slices);
   const figures = figuresOf(recording, summary);
+  await rm(join(folder, "charts"), { recursive: true, force: true });
   await mkdir(join(folder, "charts"), { recursive: true });
   for (const chart of figures.charts) await writeFile(join(folder, chart.file), chartSvg(figures, chart));
   await writeFile(join(folder, "figures.json"), figuresText(figures));
@@ -58,16 +59,22 @@ function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigur
     return [{ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) }];
   });
   const measured = new Set(rows.map(({ contender }) => contender));
-  return { run, kinds: kindsOf(everyone.filter(({ name }) => measured.has(name))), charts: chartsOf(summary), rows };
+  const kinds = kindsOf(everyone.filter(({ name }) => measured.has(name)));
+  // Charts show contenders with equal figures in the order of the rows.
+  return { run, kinds, charts: chartsOf(summary), rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)) };
 }
 
 /** Writes figures as JSON, one row or chart on a line. */
 function figuresText({ run, kinds, charts, rows }: ReportFigures): string {
-  const lines = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value));
+  const linesOf = (values: readonly unknown[]): string => values.map(lineOf).join(",\n");
   return `{
 "run": ${JSON.stringify(run)},
 "kinds": ${JSON.stringify(kinds)},
-"charts": [\n${lines(charts).join(",\n")}\n],
-"rows": [\n${lines(rows).sort().join(",\n")}\n]
+"charts": [\n${linesOf(charts)}\n],
+"rows": [\n${linesOf(rows)}\n]
 }\n`;
+}
+
+function lineOf(value: unknown): string {
+  return JSON.stringify(value);
 }
