@@ -51,6 +51,8 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
     folders: ["packages/memory", "packages/opentelemetry", "packages/web-locks"],
     test: { setupFiles: seededRandom },
   },
+  // While it runs, a simulation draws from a seed by `Math.random`: nothing that other tests have left behind may do so.
+  simulation: { folders: ["apps/simulate", "packages/simulation"], test: {} },
   // Each change is synced to the disk, which takes milliseconds on a real one. Nightly, PostgreSQL has one: statements that
   // look first and claim later are caught sooner there.
   "in-memory": {
