@@ -108,7 +108,7 @@ function settleAttempt(
   let remark: string | undefined;
   if (outcome === "acquired") {
     fenceHint.saw(token.fence);
-    if (settings.signal?.aborted) remark = "it was aborted";
+    if (settings.signal?.aborted) remark = "aborted";
     else if (!reaches(token.agreed, quorum)) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
       remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
@@ -179,7 +179,7 @@ function raiseFences(
 
 /** Returns the outcome of an attempt that got no permit in time. */
 export function notSent(timeoutMs: number): AttemptFailed {
-  const remark = `waited ${timeoutMs} ms for ${operationsMax} other operations of this process, which are in flight`;
+  const remark = `waited ${timeoutMs} ms for ${operationsMax} other operations of this process`;
   return { outcome: "unreachable", votes: noVotes, tookMs: 0, remark };
 }
 

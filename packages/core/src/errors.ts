@@ -424,16 +424,13 @@ export function failureDetails(
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind) && kind !== "unanswered");
   const counts = outcomes.length > 0 ? sets.withQuorum(quorum).map(describeSet) : [];
   const parts = [remark, ...counts, others.map(describeOutcome).join(", ")].filter(Boolean);
-  return [`could not ${action} ${listOf(resources)}: ${parts.join("; ")}`, resources, outcomes];
+  const unlisted = resources.length - listedMax;
+  const listed = resources.slice(0, listedMax).join(", ") + (unlisted > 0 ? ` and ${unlisted} more` : "");
+  return [`could not ${action} ${listed}: ${parts.join("; ")}`, resources, outcomes];
 }
 
 /** How many names an error lists. */
 const listedMax = 10;
-
-function listOf(names: readonly string[]): string {
-  const listed = names.slice(0, listedMax).join(", ");
-  return names.length > listedMax ? `${listed} and ${names.length - listedMax} more` : listed;
-}
 
 /** The verb that counts the successful nodes, and the outcomes that count as success. */
 const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {

@@ -254,8 +254,10 @@ export class Redlock implements AsyncDisposable {
     await pause.wait(this.#settings.nodeTimeoutMs);
   }
 
-  #assertOpen(action: "lock" | "inspect", resources: readonly string[]): void {
-    if (this.#closing === undefined) return;
+  /** Throws if this `Redlock` is closed, or the caller has given up. */
+  #assertOpen(action: "lock" | "inspect", resources: readonly string[], signal?: AbortSignal): void {
+    signal?.throwIfAborted();
+    if (!this.#closing) return;
     const operation = { resources, sets: this.#context.sets, quorum: this.#settings.quorum };
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
@@ -274,16 +276,14 @@ export class Redlock implements AsyncDisposable {
     let waiter: Waiter | undefined;
     let failure: AttemptFailed | undefined;
     try {
-      this.#assertOpen("lock", resources);
-      signal?.throwIfAborted();
+      this.#assertOpen("lock", resources, signal);
       waiter = this.#queues.enqueue(resources, settings, mayWait);
       for (;;) {
         if (waiter.state === "queued") {
           startedAt = undefined;
           await this.#queues.next(waiter, deadlineMs);
         }
-        this.#assertOpen("lock", resources);
-        signal?.throwIfAborted();
+        this.#assertOpen("lock", resources, signal);
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
           throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
         }
@@ -292,15 +292,13 @@ export class Redlock implements AsyncDisposable {
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
           const lock = new HeldLock(this.#context, this.#queues, waiter, result);
-          if (this.#closing !== undefined || signal?.aborted) await lock[Symbol.asyncDispose]();
-          this.#assertOpen("lock", resources);
-          signal?.throwIfAborted();
+          if (this.#closing || signal?.aborted) await lock[Symbol.asyncDispose]();
+          this.#assertOpen("lock", resources, signal);
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
           return lock;
         }
-        signal?.throwIfAborted();
-        this.#assertOpen("lock", resources);
+        this.#assertOpen("lock", resources, signal);
         if (result === undefined && mayWait) continue; // no permit in time
         failure = result ?? notSent(settings.nodeTimeoutMs);
         if (!mayWait || failure.outcome === "misconfigured") break;
