@@ -75,8 +75,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
   const notifications = openSubscriber && new Notifications(openSubscriber);
 
-  const acquire = (record: OperationRecord<AcquireReply>, request: AcquireRequest): Promise<AcquireReply> => {
-    sender.assertReady(record.key, request.owner);
+  const claim = (record: OperationRecord<AcquireReply>, request: AcquireRequest): Promise<AcquireReply> => {
     const needsVerification = serverCheck?.begin(request);
     const reply = sender.claim(record, request);
     return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
@@ -88,9 +87,8 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     acquire: rejecting((request) => {
       const record = encoder.acquire(request);
-      const connecting = connection.isReady(record.key) ? undefined : connection.firstConnection?.();
-      if (connecting === undefined) return acquire(record, request);
-      return sender.afterConnecting(connecting, request, () => acquire(record, request));
+      if (connection.isReady(record.key)) return claim(record, request);
+      return sender.afterConnecting(record.key, request, () => claim(record, request));
     }),
 
     extend: rejecting((request) => {

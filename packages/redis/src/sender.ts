@@ -59,15 +59,19 @@ export class Sender {
     return this.#enqueue(claim);
   }
 
-  /** Makes an `acquire` once the client has connected for the first time, unless it is given up before. */
+  /** Makes an `acquire` once a client that connects for the first time is connected, unless it is given up before. */
   async afterConnecting<Answer>(
-    connecting: Promise<void>,
+    key: string,
     { owner, timeoutMs }: NodeRequest,
     acquire: () => Promise<Answer>,
   ): Promise<Answer> {
-    this.#connecting.add(owner);
-    await within(timeoutMs, connecting).catch(() => {});
-    if (!this.#connecting.delete(owner)) throw new Error("timed out before it was sent");
+    const connecting = this.#connection.firstConnection?.();
+    if (connecting !== undefined) {
+      this.#connecting.add(owner);
+      await within(timeoutMs, connecting).catch(() => {});
+      if (!this.#connecting.delete(owner)) throw new Error("timed out before it was sent");
+    }
+    this.assertReady(key, owner);
     return acquire();
   }
 
