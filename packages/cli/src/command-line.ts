@@ -52,7 +52,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   if (await runPlainly(args)) return;
   const { default: yargs } = await import("yargs");
   const parser = makeParser(yargs, args, commands);
-  const words = ownWords(args);
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (words.includes("-")) throw new UsageError('"-" is not a resource; see holdfast --help');
   let didRun = false;
   await parser
@@ -66,11 +66,6 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Returns the words that are for `holdfast`, not for the command that it runs. */
-function ownWords(args: readonly string[]): readonly string[] {
-  return args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-}
-
 /** Returns a parser that runs the command which these words name. */
 export function makeParser(
   yargs: (args: string[]) => Argv,
@@ -78,12 +73,11 @@ export function makeParser(
   // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
   commands: readonly CommandModule<object, any>[],
 ): Argv {
-  const showsOptions = ownWords(args).some((word) => /^(--help|help$|--get-yargs-completions)/.test(word));
   return yargs([...args])
     .scriptName("holdfast")
     .usage("$0 <command>\n\nDistributed locks over Redis, PostgreSQL, etcd or SQLite, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
-    .command(showsOptions ? [...commands] : commands.map(withoutHelp))
+    .command([...commands])
     .completion("completion", "Print a script that completes commands and options, for bash and zsh")
     .parserConfiguration(parserConfiguration)
     .demandCommand(1, 1, "Name a command", "Name one command")
@@ -100,18 +94,4 @@ export function makeParser(
       if (!message) throw error;
       throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
     });
-}
-
-/**
- * Returns a command whose help lists no options. yargs formats the help of every command that it calls, even if nobody
- * reads it, and that takes longer than all its other work.
- */
-// biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
-function withoutHelp({ builder, ...command }: CommandModule<object, any>): CommandModule<object, any> {
-  const hiding = (yargs: Argv): Argv => {
-    const built = (builder as (yargs: Argv) => Argv & { getOptions(): { readonly key: object } })(yargs);
-    for (const option of Object.keys(built.getOptions().key)) built.hide(option);
-    return built;
-  };
-  return { ...command, builder: hiding };
 }
