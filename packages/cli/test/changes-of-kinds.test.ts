@@ -1,11 +1,10 @@
 /** Heals and changes servers that are no Redis. */
-import { join } from "node:path";
 import { createTable } from "@holdfast/postgres";
-import { reapedDirectory } from "@holdfast/testkit";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { etcdUrl } from "./doctor/etcd-situations.ts";
 import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
+import { nameOf, newFiles } from "./support/files.ts";
 import { lockOnce, runCli } from "./support/program.ts";
 
 afterAll(stopSharedDatabase);
@@ -24,8 +23,8 @@ async function newEtcd() {
 }
 
 async function newFile() {
-  const name = join(await reapedDirectory(), "locks.db");
-  return { url: `sqlite:${name}`, name };
+  const [url = ""] = await newFiles(1);
+  return { url, name: nameOf(url) };
 }
 
 test("heal: gives a PostgreSQL table, an etcd cluster and a SQLite file a floor above the tokens of the others", async () => {
