@@ -1,7 +1,7 @@
 import type { LockNodeSubject } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { createTable } from "@holdfast/postgres";
-import { reusable } from "@holdfast/testkit";
+import { reusedConnections } from "@holdfast/testkit";
 import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
@@ -38,9 +38,7 @@ export async function freshTable(connectionString: string): Promise<string> {
 }
 
 /**
- * Returns a function that creates subjects: each has two nodes behind a proxy, over a fresh table. Their connections
- * served earlier tests, unless one of these has cut them: a process of the server for each would cost more than most
- * tests.
+ * Returns a function that creates subjects: each has two nodes behind a proxy, over a fresh table.
  *
  * @param server the server
  * @param library the client library
@@ -52,41 +50,19 @@ export function subjectsOver(
   port: number = server.port,
 ): () => Promise<LockNodeSubject> {
   const through = (ownPort: number) => server.connectionString.replace(`:${server.port}/`, `:${ownPort}/`);
-  const connect = async () => {
+  const connections = reusedConnections(async () => {
     const proxy = await startTcpProxy({ port });
     const open = () => openClient({ connectionString: through(proxy.port), library });
-    return { proxy, clients: [open(), open()] as const };
-  };
-  const end = async ({ proxy, clients }: Awaited<ReturnType<typeof connect>>): Promise<void> => {
-    await Promise.all(clients.map((client) => client.close()));
-    await proxy.close();
-  };
-  const connections = reusable(connect, end);
+    return { proxy, clients: [open(), open()] };
+  });
   afterAll(connections.close);
   return async () => {
     const options = { table: await freshTable(server.connectionString), wakeUps: port === server.port };
-    const own = await connections.take();
-    const { proxy, clients } = own;
-    const [node, rival] = [clients[0].openNode(options), clients[1].openNode(options)];
-    let isReusable = true;
     return {
-      node,
-      rival,
+      ...(await connections.open(options)),
       rivalModule: {
         ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
         options: { connectionString: through(port), library, ...options },
-      },
-      server: {
-        ...proxy,
-        async stop() {
-          isReusable = false;
-          await proxy.stop();
-        },
-      },
-      async close() {
-        await Promise.all([node.close(), rival.close()]);
-        if (isReusable) connections.giveBack(own);
-        else await end(own);
       },
     };
   };

@@ -6,7 +6,7 @@ import {
 } from "@holdfast/conformance";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
-import { isNightly, type RedisServer, redisCommand, reusable } from "@holdfast/testkit";
+import { isNightly, type RedisServer, redisCommand, reusedConnections } from "@holdfast/testkit";
 import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { afterAll } from "vitest";
 import { type RivalOptions, type SubjectClient, type SubjectNode, untilConnected, withoutFloor } from "./open-rival.ts";
@@ -124,52 +124,19 @@ function freshOptions(prefix = "test"): RedisNodeOptions {
   return { prefix: `${prefix}:${prefixes}:`, verifyServer: false };
 }
 
-/** The two clients of a subject, and the proxy between them and the server. */
-interface Connections {
-  readonly clients: readonly [SubjectClient, SubjectClient];
-  readonly proxy?: TcpProxy;
-}
-
-/**
- * Creates subjects whose nodes are new and whose connections served earlier tests, unless one of these has cut them:
- * connecting takes longer than most tests.
- */
-function subjectsWith(connect: () => Promise<Connections>) {
-  const connections = reusable(connect, ended);
+/** Creates subjects over connections that are used again, until the tests of the file have ended. */
+function subjectsWith(connect: () => Promise<{ clients: readonly [SubjectClient, SubjectClient]; proxy?: TcpProxy }>) {
+  const connections = reusedConnections<RedisNodeOptions, SubjectNode, TcpProxy>(connect);
   afterAll(connections.close);
-  return async (options: RedisNodeOptions) => {
-    const own = await connections.take();
-    const { proxy } = own;
-    const [node, rival] = own.clients.map((client) => client.openNode(options)) as [SubjectNode, SubjectNode];
-    let isReusable = true;
-    const stop = async (): Promise<void> => {
-      isReusable = false;
-      await proxy?.stop();
-    };
-    return {
-      node,
-      rival,
-      ...(proxy && { server: { ...proxy, stop } }),
-      async close() {
-        await Promise.all([node.close(), rival.close()]);
-        if (isReusable) connections.giveBack(own);
-        else await ended(own);
-      },
-    };
-  };
+  return connections.open;
 }
 
 /** Creates two clients, and waits until they are connected. */
-async function connected(make: () => SubjectClient, masters = 1): Promise<Connections["clients"]> {
+async function connected(make: () => SubjectClient, masters = 1): Promise<readonly [SubjectClient, SubjectClient]> {
   const clients = [make(), make()] as const;
   await untilConnected(
     clients.map((client) => client.openNode(freshOptions())),
     masters,
   );
   return clients;
-}
-
-async function ended({ clients, proxy }: Connections): Promise<void> {
-  for (const client of clients) client.close();
-  await proxy?.close();
 }

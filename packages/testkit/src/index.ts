@@ -9,7 +9,7 @@ export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export { type RedisReply, redisCommand } from "./redis-command.ts";
 export { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 export type { TlsEndpoint } from "./redis-tls.ts";
-export { reusable } from "./reusable.ts";
+export { reusedConnections } from "./reused-connections.ts";
 export { mountSmallDisk } from "./small-disk.ts";
 export {
   corrupting,
