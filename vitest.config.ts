@@ -72,13 +72,13 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
 };
 const specialFolders = Object.values(special).flatMap(({ folders }) => folders);
 
+const allFolders = ["packages", "apps"].flatMap((parent) =>
+  readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
+);
 /**
  * All other tests share a project. A process, and the modules that it has loaded, serves the files of one project: those of
  * each package would take a tenth of all CPU time.
  */
-const allFolders = ["packages", "apps"].flatMap((parent) =>
-  readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
-);
 const common = { folders: [...allFolders, "scripts"].filter((folder) => !specialFolders.includes(folder)), test: {} };
 
 const here = relative(root, process.cwd());
