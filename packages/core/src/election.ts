@@ -3,9 +3,10 @@ import type { LockOptions, Redlock } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/requests";
 import { campaign, type ElectionContext } from "./election/campaign.ts";
 import { type Leader, type Leadership, leaderOf, observe } from "./election/leadership.ts";
-import { type ElectionObserver, safeObserver } from "./election/observer.ts";
+import { type ElectionObserver, electionObserverNames } from "./election/observer.ts";
 import { stoppable } from "./election/stopping.ts";
 import type { Term } from "./election/term.ts";
+import { assertObserver, safeObserver } from "./observer.ts";
 
 export type { Leader, Leadership } from "./election/leadership.ts";
 export type {
@@ -157,6 +158,7 @@ function parseOptions(options: ElectionOptions): LockOptions & Pick<ElectionOpti
   if (ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
   if (nodeTimeoutMs !== undefined) checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
   if (maxHoldMs !== undefined) checkType("maxHoldMs", "number", maxHoldMs);
+  assertObserver(observer, electionObserverNames, "an observer of an election");
   const campaigning = { mode: "exclusive", waitTimeoutMs: Infinity, autoExtend: true } as const;
   return { label, ttlMs, nodeTimeoutMs, maxHoldMs, observer, ...campaigning };
 }

@@ -120,7 +120,8 @@ export interface NodeFailedEvent {
   readonly error: Error;
 }
 
-const callbackNames: Record<keyof Observer, true> = {
+/** The callbacks of an observer. */
+export const observerNames: readonly string[] = Object.keys({
   attemptSettled: true,
   acquired: true,
   acquireFailed: true,
@@ -128,19 +129,21 @@ const callbackNames: Record<keyof Observer, true> = {
   released: true,
   lost: true,
   nodeFailed: true,
-};
+} satisfies Record<keyof Observer, true>);
 
 /**
- * Checks an observer. An instance of a class may have other members besides the callbacks.
+ * Checks an observer, if there is one. An instance of a class may have other members besides the callbacks.
  *
+ * @param names the names of its callbacks
+ * @param owner what it observes, for the message
  * @throws {TypeError} if it is not an object, has a callback that is not a function, or a plain object has an unknown
  *   member
  */
-export function assertObserver(observer: unknown): asserts observer is Observer {
+export function assertObserver(observer: unknown, names: readonly string[], owner: string): void {
+  if (observer === undefined) return;
   if (!isOrdinaryObject(observer)) throw wrong("observer", "an object", observer, TypeError);
-  const names = Object.keys(callbackNames);
   const prototype = Object.getPrototypeOf(observer);
-  if (prototype === null || prototype === Object.prototype) assertOptions(observer, names, "an observer");
+  if (prototype === null || prototype === Object.prototype) assertOptions(observer, names, owner);
   for (const name of names) {
     const callback = memberOf(observer, name);
     if (callback !== undefined && typeof callback !== "function") {
@@ -162,7 +165,7 @@ function memberOf(observer: object, name: string): unknown {
  * Wraps the user's observer so that its errors cannot reach a lock operation. Core does not even create an event that
  * has no callback.
  */
-export function safeObserver(observer: Observer | undefined): Observer {
+export function safeObserver<Callbacks extends object>(observer: Callbacks | undefined): Partial<Callbacks> {
   if (observer === undefined) return {};
   const callbackOf = (_: object, name: string | symbol) => {
     const callback = memberOf(observer, name as string) as ((event: never) => unknown) | undefined;
@@ -171,7 +174,7 @@ export function safeObserver(observer: Observer | undefined): Observer {
   return new Proxy({}, { get: callbackOf });
 }
 
-function notify(this: Observer, callback: (event: never) => unknown, event: never): void {
+function notify(this: object, callback: (event: never) => unknown, event: never): void {
   try {
     const result = callback.call(this, event);
     if (result instanceof Promise) result.catch(() => {});

@@ -38,19 +38,18 @@ export class Pause {
     return this.#end !== undefined;
   }
 
-  /**
-   * Resolves after `delayMs`, or earlier on `wake()` or when the signal aborts. The signal must not have aborted yet.
-   */
-  wait(delayMs: number, signal?: AbortSignal): Promise<void> {
+  /** Resolves after `delayMs`, or earlier on `wake()` or once one of the signals has aborted. */
+  wait(delayMs: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    if (signals.some((signal) => signal?.aborted)) return Promise.resolve();
     return new Promise((resolve) => {
       const end = (): void => {
         this.#end = undefined;
         cancelTimer();
-        stopListening?.();
+        for (const stopListening of listening) stopListening?.();
         resolve();
       };
       const cancelTimer = this.#clock.startTimer(delayMs, end);
-      const stopListening = signal && onAbort(signal, end);
+      const listening = signals.map((signal) => signal && onAbort(signal, end));
       this.#end = end;
     });
   }
@@ -71,10 +70,11 @@ interface Listener {
 const listenersOf = new WeakMap<AbortSignal, Listener[]>();
 
 /**
- * Calls `notify` when the signal aborts. Returns a function that removes the listener. Core adds a single event
- * listener to each signal, however many callers wait for it: runtimes warn of a leak beyond ten.
+ * Calls `notify` when the signal aborts, or now if it has aborted. Returns a function that removes the listener. Core adds
+ * a single event listener to each signal, however many callers wait for it: runtimes warn of a leak beyond ten.
  */
 export function onAbort(signal: AbortSignal, notify: () => void): () => void {
+  if (signal.aborted) notify();
   const listeners = listenersOf.get(signal) ?? [];
   if (listeners.length === 0) {
     listenersOf.set(signal, listeners);

@@ -192,8 +192,8 @@ export class QuorumCall implements Timed {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       const { signal, timeoutMs } = this.#rule;
-      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       this.#context.openCalls.add(this);
+      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       const { nodes } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;

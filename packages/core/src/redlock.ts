@@ -13,8 +13,8 @@ import { type Inspection, inspectResource } from "./inspect.ts";
 import { type Moment, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
-import { type JointSet, NodeSets } from "./node-sets.ts";
-import { assertObserver, safeObserver } from "./observer.ts";
+import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
+import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
   assertRedlockOptions,
   checkEpoch,
@@ -44,6 +44,8 @@ const users = new WeakMap<LockNode, number>();
 export class Redlock implements AsyncDisposable {
   /** The nodes, in the order in which they were given; while servers change, those of both sets. */
   readonly nodes: readonly LockNode[];
+  /** The names of the nodes, and how many are a quorum: one set, or while servers change the old one and the new one. */
+  readonly sets: readonly NodeSet[];
   /** The clocks and timers in use, for what is built on locks. */
   readonly clock: Clock;
   readonly #closed = new AbortController();
@@ -75,13 +77,14 @@ export class Redlock implements AsyncDisposable {
     assertRedlockOptions(options);
     const { observer, clock = systemClock, maxWaiters = 10_000, epoch, ...lockOptions } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
-    if (observer !== undefined) assertObserver(observer);
+    assertObserver(observer, observerNames, "an observer");
     checkInteger("maxWaiters", maxWaiters);
     checkEpoch(epoch, sets);
     this.#settings = parseLockOptions(lockOptions, sets);
     this.#settingsFor = rememberingLast((given) => parseLockOptions(given, sets, lockOptions));
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
+    this.sets = sets.withQuorum(this.#settings.quorum);
     this.clock = clock;
     this.#context = {
       sets,

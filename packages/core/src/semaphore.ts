@@ -1,8 +1,9 @@
 /** Semaphores: at most k holders at a time, over any lock nodes, with a fencing token for each slot. */
 import type { Redlock } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/requests";
-import type { Semaphore, SemaphoreOptions } from "./semaphore/api.ts";
-import { observerNames, permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
+import { assertObserver } from "./observer.ts";
+import type { Semaphore, SemaphoreObserver, SemaphoreOptions } from "./semaphore/api.ts";
+import { permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
 
 export type {
   PermitOptions,
@@ -20,6 +21,9 @@ export type {
 
 /** The maximum number of permits of a semaphore. */
 const permitsMax = 10_000;
+
+/** The callbacks of an observer. */
+const observerNames: readonly (keyof SemaphoreObserver)[] = ["acquired", "acquireFailed", "released", "lost"];
 
 /**
  * Creates a semaphore. Sends nothing. Each of its permits is one of `permits` slots, and each slot is a lock,
@@ -51,14 +55,6 @@ export function semaphore(redlock: Redlock, name: string, permits: number, optio
   checkInteger("permits", permits);
   if (permits > permitsMax) throw new RangeError(`permits must be at most ${permitsMax}, not ${permits}`);
   assertOptions(options, [...permitOptionNames, "observer"], "a semaphore");
-  const { observer = {} } = options;
-  const prototype = Object.getPrototypeOf(Object(observer));
-  // An instance of a class may have other members besides the callbacks.
-  if (typeof observer !== "object" || prototype === null || prototype === Object.prototype) {
-    assertOptions(observer, observerNames, "the observer of a semaphore");
-  }
-  for (const name of observerNames) {
-    if (observer[name] !== undefined) checkType(`observer.${name}`, "function", observer[name]);
-  }
+  assertObserver(options.observer, observerNames, "the observer of a semaphore");
   return new SlotSemaphore(redlock, name, permits, options);
 }

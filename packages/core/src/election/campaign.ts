@@ -1,6 +1,6 @@
 import type { HoldfastError, Lock, LockOptions, Redlock } from "@holdfast/core";
+import { onAbort, Pause } from "../pause.ts";
 import type { ElectionObserver } from "./observer.ts";
-import { onAbort, pause } from "./stopping.ts";
 import { HeldTerm, type Term } from "./term.ts";
 
 /** The state that all campaigns of one election share. */
@@ -9,7 +9,7 @@ export interface ElectionContext {
   readonly name: string;
   readonly lockOptions: LockOptions;
   /** Never throws. */
-  readonly observer: Required<ElectionObserver>;
+  readonly observer: ElectionObserver;
   /** The terms of this process that have begun and whose loops have not continued yet. */
   readonly terms: Set<HeldTerm>;
 }
@@ -41,7 +41,7 @@ export async function* campaign(context: ElectionContext, stop: AbortSignal): As
       context.terms.delete(term);
     }
     const stepsBack = term.ended?.reason === "resigned" || term.ended?.reason === "max-hold";
-    if (stepsBack) await pause(context.redlock.clock, stepBackMs, stop);
+    if (stepsBack) await new Pause(context.redlock.clock).wait(stepBackMs, stop);
   }
 }
 
@@ -49,7 +49,7 @@ function begin({ redlock: { clock }, name, observer, terms }: ElectionContext, l
   const { owner, fence } = lock;
   const beganMs = clock.monotonicMs();
   const term = new HeldTerm(lock, clock, (error) => {
-    observer.termEnded({ name, owner, fence, ledMs: clock.monotonicMs() - beganMs, error });
+    observer.termEnded?.({ name, owner, fence, ledMs: clock.monotonicMs() - beganMs, error });
   });
   terms.add(term);
   return term;
@@ -70,7 +70,7 @@ async function elected(context: ElectionContext, stop: AbortSignal): Promise<Loc
       const { owner, fence } = lock;
       // A stop or a loss at this moment ends the lock before it becomes a term.
       if (!stop.aborted && lock.remainingMs() > 0) {
-        observer.elected({ name, owner, fence, waitedMs: clock.monotonicMs() - sinceMs });
+        observer.elected?.({ name, owner, fence, waitedMs: clock.monotonicMs() - sinceMs });
         return lock;
       }
       await lock.release().catch(() => {});
@@ -79,8 +79,8 @@ async function elected(context: ElectionContext, stop: AbortSignal): Promise<Loc
       if (!passing.includes((error as HoldfastError | undefined)?.code ?? "")) throw error;
       const limitMs = Math.min(retryMs.max, retryMs.first * 2 ** Math.min(failures - 1, 30));
       const retryInMs = limitMs * (0.5 + Math.random() / 2);
-      observer.campaignFailed({ name, error, retryInMs });
-      await pause(clock, retryInMs, stop);
+      observer.campaignFailed?.({ name, error, retryInMs });
+      await new Pause(clock).wait(retryInMs, stop);
     }
   }
   return undefined;

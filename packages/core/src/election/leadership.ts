@@ -1,13 +1,6 @@
-import {
-  type Inspection,
-  type LockNode,
-  type NodeOutcome,
-  type NodeSet,
-  QuorumUnreachableError,
-  type Redlock,
-  type Unwatch,
-} from "@holdfast/core";
-import { onAbort, pause } from "./stopping.ts";
+import { type Inspection, type NodeOutcome, QuorumUnreachableError, type Redlock } from "@holdfast/core";
+import { Announcements } from "../announcements.ts";
+import { onAbort, Pause } from "../pause.ts";
 
 /** A leader, as a quorum of nodes names it. */
 export interface Leader {
@@ -93,8 +86,10 @@ export async function* observe(
   signal: AbortSignal,
 ): AsyncGenerator<Leadership, void, undefined> {
   let news = new AbortController();
-  const releases = new Releases(redlock, name, () => news.abort());
-  const stopListening = [signal, redlock.closed].map((ending) => onAbort(ending, () => news.abort()));
+  const onNews = (): void => news.abort();
+  const listener = { onReleased: onNews, onWatching: onNews };
+  const releases = new Announcements(redlock.nodes, redlock.sets, [name], listener);
+  const stopListening = [signal, redlock.closed].map((ending) => onAbort(ending, onNews));
   let last: Leadership | undefined;
   let delayMs: number = pollMs.first;
   try {
@@ -113,61 +108,13 @@ export async function* observe(
       } else delayMs = Math.min(2 * delayMs, pollMs.max);
       if (signal.aborted) return;
       const { leader } = leadership;
-      const limitMs = releases.areAnnouncedBy(inspection.sets) ? blindMsMax : pollMs.max;
+      const limitMs = releases.meetEveryQuorum ? blindMsMax : pollMs.max;
       const waitMs = leader === null ? delayMs : Math.min(leader.remainingMs, limitMs);
       const consumedMs = redlock.clock.monotonicMs() - lookedAtMs; // by the body of the loop
-      await pause(redlock.clock, Math.max(1, waitMs - consumedMs), news.signal);
+      await new Pause(redlock.clock).wait(Math.max(1, waitMs - consumedMs), news.signal);
     }
   } finally {
     for (const stop of stopListening) stop();
     releases.stop();
-  }
-}
-
-/** The announcements of releases by the nodes. */
-class Releases {
-  readonly #redlock: Redlock;
-  readonly #name: string;
-  readonly #onNews: () => void;
-  readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
-  /** The names of the watched nodes. */
-  readonly #watched = new Set<string>();
-
-  constructor(redlock: Redlock, name: string, onNews: () => void) {
-    this.#redlock = redlock;
-    this.#name = name;
-    this.#onNews = onNews;
-  }
-
-  /** Whether so many nodes of each set are watched that each quorum has one of them. */
-  areAnnouncedBy(sets: readonly NodeSet[]): boolean {
-    return sets.every(({ nodes, quorum }) => {
-      const watched = nodes.filter((node) => this.#watched.has(node));
-      return watched.length > nodes.length - quorum;
-    });
-  }
-
-  /** Watches the nodes that are not watched yet. */
-  watch(): void {
-    for (const [index, node] of this.#redlock.nodes.entries()) this.#watches[index] ??= this.#watchNode(node, index);
-  }
-
-  /** Stops watching, also the nodes that have not confirmed their watch yet. */
-  stop(): void {
-    for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
-  }
-
-  async #watchNode(node: LockNode, index: number): Promise<Unwatch | undefined> {
-    try {
-      await undefined; // so that a node which throws at once is also tried again
-      const unwatch = await node.watch?.([this.#name], this.#onNews);
-      if (unwatch === undefined) return undefined;
-      this.#watched.add(node.name);
-      this.#onNews(); // a release before this moment may have been missed
-      return unwatch;
-    } catch {
-      this.#watches[index] = undefined; // tried again at the next look
-      return undefined;
-    }
   }
 }

@@ -1,4 +1,3 @@
-import { assertOptions, checkType } from "@holdfast/core/requests";
 import type { TermEndedError } from "./term.ts";
 
 /**
@@ -51,36 +50,5 @@ export interface CampaignFailedEvent {
   readonly retryInMs: number;
 }
 
-const callbackNames: readonly (keyof ElectionObserver)[] = ["elected", "termEnded", "campaignFailed"];
-
-/**
- * Checks an observer, and wraps it so that its errors cannot reach an election. An instance of a class may have other
- * members besides the callbacks.
- *
- * @throws {TypeError} if it is not an object, has a callback that is not a function, or a plain object has an unknown
- *   member
- */
-export function safeObserver(observer: ElectionObserver = {}): Required<ElectionObserver> {
-  const prototype = Object.getPrototypeOf(Object(observer));
-  if (prototype === Object.prototype || prototype === null || typeof observer !== "object") {
-    assertOptions(observer, callbackNames, "an observer of an election");
-  }
-  for (const name of callbackNames) {
-    if (observer[name] !== undefined) checkType(`observer.${name}`, "function", observer[name]);
-  }
-  const notify =
-    <Name extends keyof ElectionObserver>(name: Name) =>
-    (event: never): void => {
-      try {
-        const result: unknown = observer[name]?.(event);
-        if (result instanceof Promise) result.catch(() => {});
-      } catch {
-        // A failing observer must not fail the election.
-      }
-    };
-  return {
-    elected: notify("elected"),
-    termEnded: notify("termEnded"),
-    campaignFailed: notify("campaignFailed"),
-  };
-}
+/** The callbacks of an observer. */
+export const electionObserverNames: readonly (keyof ElectionObserver)[] = ["elected", "termEnded", "campaignFailed"];

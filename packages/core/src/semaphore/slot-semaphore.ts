@@ -9,9 +9,11 @@ import {
   WaitTimeoutError,
 } from "@holdfast/core";
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
-import type { PermitOptions, Permits, Semaphore, SemaphoreObserver, SemaphoreOptions } from "./api.ts";
+import { safeObserver } from "../observer.ts";
+import { Pause } from "../pause.ts";
+import type { PermitOptions, Permits, Semaphore, SemaphoreOptions } from "./api.ts";
 import { HeldPermits, type PermitsContext } from "./held-permits.ts";
-import { atMost, SlotReleases } from "./slot-releases.ts";
+import { SlotReleases } from "./slot-releases.ts";
 import { type HeldSlot, Slots, triesMax } from "./slots.ts";
 
 /** How many slots a call tries before it takes its turn. */
@@ -41,9 +43,6 @@ export const permitOptionNames: readonly string[] = Object.keys({
   maxHoldMs: true,
   awaitRelease: true,
 } satisfies Record<keyof PermitOptions, true>);
-
-/** The callbacks of an observer. */
-export const observerNames: readonly (keyof SemaphoreObserver)[] = ["acquired", "acquireFailed", "released", "lost"];
 
 /** One call to acquire. */
 interface Call {
@@ -86,7 +85,7 @@ export class SlotSemaphore implements Semaphore {
     this.#options = options;
     this.#slots = new Slots(redlock, name, permits, (slot) => this.#releases.releasedHere(slot));
     this.#releases = new SlotReleases(redlock, this.#slots);
-    this.#context = { name, slots: this.#slots, clock: redlock.clock, observer: safe(observer) };
+    this.#context = { name, slots: this.#slots, clock: redlock.clock, observer: safeObserver(observer) };
   }
 
   async acquire(count = 1, options: PermitOptions = {}): Promise<Permits> {
@@ -245,9 +244,10 @@ export class SlotSemaphore implements Semaphore {
     const isComplete = held.length === wanted;
     const stale = held.filter(({ lock, validityMs }) => lock.remainingMs() <= validityMs * (isComplete ? 0.9 : 0.5));
     if (stale.length > 0) {
-      const extensions = Promise.all(stale.map(({ lock }) => lock.extend().catch(() => {})));
+      const pause = new Pause(this.#redlock.clock);
+      void Promise.all(stale.map(({ lock }) => lock.extend().catch(() => {}))).then(() => pause.wake());
       const leftMs = options.waitTimeoutMs > 0 ? Math.max(0, options.waitTimeoutMs - this.#elapsedMs(call)) : Infinity;
-      await atMost(this.#redlock.clock, leftMs, [...this.#endOf(call), turnSignal], extensions);
+      await pause.wait(leftMs, ...this.#endOf(call), turnSignal);
     }
     for (const [index, { slot, lock }] of [...held.entries()].reverse()) {
       if (lock.remainingMs() > 0) continue;
@@ -306,12 +306,3 @@ type UsingArguments<T> =
   | [routine: Routine<T>]
   | [count: number, routine: Routine<T>]
   | [count: number, options: PermitOptions, routine: Routine<T>];
-
-/** Wraps the user's observer, which may be an instance of a class, so that its errors cannot reach an operation. */
-function safe(observer: SemaphoreObserver = {}): SemaphoreObserver {
-  const wrapped = observerNames.map((name) => {
-    const call = async (event: unknown): Promise<unknown> => observer[name]?.(event as never);
-    return [name, (event: unknown) => void call(event).catch(() => {})];
-  });
-  return Object.fromEntries(wrapped);
-}

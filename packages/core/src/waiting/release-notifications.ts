@@ -1,7 +1,6 @@
+import { Announcements } from "../announcements.ts";
 import type { RedlockContext } from "../context.ts";
 import type { LockNode } from "../lock-node.ts";
-import type { NodeSet } from "../node-sets.ts";
-import type { Unwatch } from "../release-notifier.ts";
 
 /** The minimum time for which a resource is left to another process that was named, in milliseconds. */
 const deferMsMin = 3;
@@ -28,14 +27,10 @@ const silentShareMs = 50;
  */
 export class ReleaseNotifications {
   readonly #context: RedlockContext;
-  readonly #resource: string;
   readonly #onRelease: (delayMs: number | undefined) => void;
-  /** The sets of nodes, and how many of each must announce a release before an attempt can get a quorum. */
-  readonly #sets: readonly NodeSet[];
-  readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
+  readonly #announcements: Announcements;
   /** The nodes that announced a release since the last attempt started and named this process, or no waiter at all. */
   readonly #namedBy = new Set<string>();
-  readonly #watching = new Set<string>();
   #deferMs = deferMsMin;
   #othersUntilMs = -Infinity;
   /** When the last blocking claim ends, unless a release was announced since. */
@@ -56,19 +51,18 @@ export class ReleaseNotifications {
    *   to try, or undefined if this process should not try
    */
   constructor(context: RedlockContext, resource: string, onRelease: (delayMs: number | undefined) => void) {
-    const { sets } = context;
-    const watchable = new Set(sets.nodes.filter(({ watch }) => watch).map(({ name }) => name));
+    const { nodes, sets } = context;
     this.#context = context;
-    this.#resource = resource;
     this.#onRelease = onRelease;
-    this.#sets = sets.withQuorum(sets.majority).map(({ nodes, quorum }) => {
-      return { nodes, quorum: Math.min(quorum, countIn(watchable, nodes)) };
+    this.#announcements = new Announcements(nodes, sets.withQuorum(sets.majority), [resource], {
+      onReleased: (node, _, next) => this.#onReleased(node, next),
+      onWatching: () => onRelease(0),
     });
   }
 
   /** Whether enough nodes are watched to notice every release. */
   get isWatching(): boolean {
-    return this.#reachedBy(this.#watching) === this.#sets.length;
+    return this.#announcements.areComplete;
   }
 
   /** How much longer to leave the resource to another process, in milliseconds; 0 if none was named. */
@@ -128,24 +122,12 @@ export class ReleaseNotifications {
    */
   watch(attemptMs: number): void {
     this.#deferMs = Math.max(deferMsMin, 3 * attemptMs);
-    for (const [index, node] of this.#context.nodes.entries()) this.#watches[index] ??= this.#watchNode(node, index);
+    this.#announcements.watch();
   }
 
   /** Stops watching permanently. */
   stop(): void {
-    for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
-  }
-
-  async #watchNode(node: LockNode, index: number): Promise<Unwatch | undefined> {
-    try {
-      const unwatch = await node.watch?.([this.#resource], (_, next) => this.#onReleased(node, next));
-      // Try now, as a release before this moment may have been missed.
-      if (unwatch && this.#addTo(this.#watching, node)) this.#onRelease(0);
-      return unwatch;
-    } catch {
-      this.#watches[index] = undefined; // the next attempt that fails tries again
-      return undefined;
-    }
+    this.#announcements.stop();
   }
 
   #onReleased(node: LockNode, next: string | undefined): void {
@@ -156,27 +138,12 @@ export class ReleaseNotifications {
       return;
     }
     // Without a name, any process may try: the node's list is empty.
-    const isNew = this.#addTo(this.#namedBy, node);
-    const sets = this.#reachedBy(this.#namedBy);
+    const before = this.#announcements.setsReachedBy(this.#namedBy);
+    const reached = this.#announcements.setsReachedBy(this.#namedBy.add(node.name));
     // If nodes name different waiters there is no quorum; each named waiter retries after a random back-off.
-    if (sets === 0) this.#onRelease((1 + Math.random() * partialDefersMax) * this.#deferMs);
+    if (reached === 0) this.#onRelease((1 + Math.random() * partialDefersMax) * this.#deferMs);
     // The other set follows immediately, unless the holder knew only this one.
-    else if (isNew) this.#onRelease(sets < this.#sets.length ? this.#deferMs : 0);
+    else if (reached > before) this.#onRelease(this.#announcements.isAnnouncedBy(this.#namedBy) ? 0 : this.#deferMs);
     else this.#onRelease(undefined);
   }
-
-  /** Adds a node. Returns whether one more set has enough nodes now. */
-  #addTo(names: Set<string>, { name }: LockNode): boolean {
-    const before = this.#reachedBy(names);
-    return this.#reachedBy(names.add(name)) > before;
-  }
-
-  /** Returns how many sets have enough of these nodes. */
-  #reachedBy(names: ReadonlySet<string>): number {
-    return this.#sets.filter(({ nodes, quorum }) => quorum > 0 && countIn(names, nodes) >= quorum).length;
-  }
-}
-
-function countIn(names: ReadonlySet<string>, nodes: readonly string[]): number {
-  return nodes.filter((name) => names.has(name)).length;
 }

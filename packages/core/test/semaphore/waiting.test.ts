@@ -1,4 +1,6 @@
+import { Redlock } from "@holdfast/core";
 import { type Permits, type Semaphore, semaphore } from "@holdfast/core/semaphore";
+import type { FaultyNode } from "@holdfast/testkit";
 import { describe, expect, test, vi } from "vitest";
 import { claimOf, type World, world } from "../world.ts";
 
@@ -22,6 +24,24 @@ describe("acquire() waits", () => {
     const permits = await clock.until(waiting);
     expect(permits.slots[0]?.slot).toBe(held[3]?.slots[0]?.slot);
     expect(clock.monotonicMs() - releasedAtMs).toBe(4);
+  });
+
+  test("and takes a permit once a quorum of each set has announced its release, while servers change", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.999);
+    const { clock, nodes } = world(4);
+    const [a, b, c, d] = nodes as [FaultyNode, FaultyNode, FaultyNode, FaultyNode];
+    const sets = { old: [a, b, c], new: [a, b, d] };
+    const client = (): Redlock => new Redlock(sets, { clock, epoch: 3, nodeTimeoutMs: 50 });
+    for (const node of [a, b]) node.fault = () => ({ requestMs: 2, replyMs: 2 });
+    for (const node of [c, d]) node.fault = () => ({ reject: new Error("down") });
+    for (const node of [c, d]) node.watch = () => Promise.reject(new Error("down"));
+    const held = await clock.until(semaphore(client(), "api", 1).acquire(1, { autoExtend: true }));
+    const waiting = semaphore(client(), "api", 1).acquire(1, { waitTimeoutMs: 60_000 });
+    await clock.advance(5_000);
+    await clock.until(held.release());
+    const releasedAtMs = clock.monotonicMs();
+    await clock.until(waiting);
+    expect(clock.monotonicMs() - releasedAtMs).toBe(2); // the release takes as long to return
   });
 
   test("and takes a permit whose holder has died soon after its ttl", async () => {
