@@ -541,7 +541,7 @@ export const mutants: readonly Mutant[] = [
     fault: "a waiter keeps its collected resources until it has all",
     file: "waiting/index.ts",
     from: "        this.#yieldResources(waiter);\n        this.#serve(waiter.queues); // which",
-    to: "        waiter.keepUntilMs = Number.POSITIVE_INFINITY; // which",
+    to: "        waiter.keepUntilMs = waiter.collectedUntilMs = Number.POSITIVE_INFINITY; // which",
   },
   {
     rule: "W2",
@@ -570,6 +570,20 @@ export const mutants: readonly Mutant[] = [
     file: "waiting/index.ts",
     from: "return isNotified ? Infinity : Math.min(attempts, unnotifiedFailuresMax);",
     to: "void unnotifiedFailuresMax;\n    return isNotified ? Infinity : Infinity;",
+  },
+  {
+    rule: "W2",
+    fault: "a waiter gives up what it has collected when any node denies it",
+    file: "waiting/index.ts",
+    from: "return index < collectedCount ? isLost : isNamed;",
+    to: "return isLost || isNamed;",
+  },
+  {
+    rule: "W2",
+    fault: "the time for what a waiter has collected begins when it begins to collect",
+    file: "waiting/index.ts",
+    from: "      this.#collector = waiter;\n",
+    to: "      this.#collector = waiter;\n      waiter.collectedUntilMs = this.#context.clock.monotonicMs() + waiter.settings.ttlMs / 2;\n",
   },
   {
     rule: "W2",
@@ -790,7 +804,7 @@ export const mutants: readonly Mutant[] = [
     rule: "W8",
     fault: "a waiter reserves resources without an end",
     file: "waiting/index.ts",
-    from: "      waiter.isReserving = true;\n      this.#keepFor(waiter, Infinity);",
+    from: "      waiter.isReserving = true;\n      this.#keepForAWhile(waiter);",
     to: "      waiter.isReserving = true;",
     isSimulated: true,
   },
@@ -873,8 +887,8 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "waiting",
     fault: "a watch that failed is never retried",
-    file: "waiting/release-notifications.ts",
-    from: "      this.#watches[index] = undefined; // the next attempt that fails tries again\n",
+    file: "announcements.ts",
+    from: "        this.#watches[index] = undefined; // the next call tries again\n",
     to: "",
   },
   {

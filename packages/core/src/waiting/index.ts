@@ -7,6 +7,7 @@ import { type AttemptFailed, type AttemptTerms, retryAfterMs } from "../attempt.
 import type { Claim } from "../claim.ts";
 import type { RedlockContext } from "../context.ts";
 import { failureDetails, QueueFullError } from "../errors.ts";
+import { reaches } from "../node-sets.ts";
 import type { Settings } from "../options.ts";
 import { Pause, retryDelay } from "../pause.ts";
 import { noVotes, type Tally } from "../quorum-call.ts";
@@ -147,13 +148,14 @@ export class LocalQueues {
     while (waiter.state === "queued") {
       const nowMs = clock.monotonicMs();
       if (nowMs >= deadlineMs || signal?.aborted || this.#isClosed) return;
-      if (nowMs >= waiter.keepUntilMs) {
+      const giveUpAtMs = Math.min(waiter.keepUntilMs, waiter.collectedUntilMs);
+      if (nowMs >= giveUpAtMs) {
         this.#yieldResources(waiter);
         this.#serve(waiter.queues); // which may start its next attempt
         continue;
       }
       waiter.pause ??= new Pause(clock);
-      await waiter.pause.wait(Math.min(deadlineMs, waiter.keepUntilMs) - nowMs, signal);
+      await waiter.pause.wait(Math.min(deadlineMs, giveUpAtMs) - nowMs, signal);
     }
   }
 
@@ -222,6 +224,7 @@ export class LocalQueues {
     }
     waiter.collected = claim;
     waiter.collectedCount = wanted.length;
+    waiter.collectedUntilMs = nowMs + waiter.settings.ttlMs / 2; // it must not expire while the waiter keeps it
     waiter.state = "queued";
     this.#enterGroup(waiter);
     this.#serve(waiter.queues);
@@ -415,18 +418,18 @@ export class LocalQueues {
   #escalate(waiter: Waiter, mayCollect: boolean): void {
     if (!waiter.isReserving && wasPassedTooOften(waiter)) {
       waiter.isReserving = true;
-      this.#keepFor(waiter, Infinity);
+      this.#keepForAWhile(waiter);
     }
     if (mayCollect && !waiter.isCollecting && this.#collector === undefined && this.#wasDeniedTooLong(waiter)) {
       waiter.isCollecting = true;
       this.#collector = waiter;
-      this.#keepFor(waiter, waiter.settings.ttlMs / 2); // what it has collected must not expire meanwhile
+      this.#keepForAWhile(waiter);
     }
   }
 
-  /** Limits how long a waiter reserves or collects: longer each time, at most for `mostMs`. */
-  #keepFor(waiter: Waiter, mostMs: number): void {
-    const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax, mostMs);
+  /** Limits how long a waiter reserves or collects: longer each time. */
+  #keepForAWhile(waiter: Waiter): void {
+    const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax);
     waiter.keepUntilMs = Math.min(waiter.keepUntilMs, this.#context.clock.monotonicMs() + limitMs);
     waiter.pause?.wake(); // so that next() applies the new limit
   }
@@ -507,11 +510,17 @@ export class LocalQueues {
     return queue.notifications;
   }
 
-  /** Returns the resources that blocked a failed attempt. */
+  /** Returns the resources that blocked a failed attempt: of those that the waiter has collected, the lost ones. */
   #blockedBy(waiter: Waiter, { outcome, votes }: AttemptFailed): readonly ResourceQueue[] {
-    const { wanted, collectedCount, attempts } = waiter;
+    const { wanted, collectedCount, attempts, settings } = waiter;
     if (outcome !== "held" || wanted.length === 1) return wanted;
-    const named = wanted.filter(({ resource }) => votes.some((vote) => vote?.heldResources?.includes(resource)));
+    const { sets } = this.#context;
+    const named = wanted.filter(({ resource }, index) => {
+      const others = sets.nodes.filter((_, node) => !votes[node]?.heldResources?.includes(resource));
+      const isNamed = others.length < sets.nodes.length;
+      const isLost = !reaches(sets.countOf(others), settings.quorum); // a few nodes may deny what a quorum has granted
+      return index < collectedCount ? isLost : isNamed;
+    });
     if (named.length > 0) return named;
     // No node names a held resource. Assume each in turn, so that none is withheld from others longer than one
     // back-off.
@@ -552,6 +561,7 @@ export class LocalQueues {
     waiter.collected?.withdraw({});
     waiter.collected = undefined;
     waiter.collectedCount = 0;
+    waiter.collectedUntilMs = Infinity;
     waiter.isReserving = false;
     waiter.isCollecting = false;
     waiter.keepUntilMs = Infinity;

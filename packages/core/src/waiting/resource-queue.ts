@@ -56,8 +56,9 @@ export class Waiter {
   isCollecting = false;
   collected: Claim | undefined;
   collectedCount = 0;
-  /** When it gives up its reserved and collected resources, and how often it has. */
+  /** When it gives up its reserved and collected resources; when its last claim of some gets too old; how often it has. */
   keepUntilMs: number = Infinity;
+  collectedUntilMs: number = Infinity;
   timesGivenBack = 0;
 
   constructor(resources: readonly string[], settings: Settings, order: number) {

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AttemptFailed } from "../../src/attempt.ts";
 import { Claim } from "../../src/claim.ts";
 import { NodeSets } from "../../src/node-sets.ts";
-import { parseLockOptions } from "../../src/options.ts";
+import { parseLockOptions, type Settings } from "../../src/options.ts";
 import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
 import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
 import { contextOf } from "../support/context.ts";
@@ -22,9 +22,10 @@ const settings = {
 };
 const names = ["a", "b", "c", "d"];
 
-function createQueues(maxWaiters = 100_000) {
+function createQueues(maxWaiters = 100_000, nodeCount = 1) {
   const clock = new VirtualClock();
-  const context = contextOf([memoryNode({ clock })], clock);
+  const nodes = Array.from({ length: nodeCount }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
+  const context = contextOf(nodes, clock);
   const queues = new LocalQueues(context, maxWaiters);
   const claim = () => new Claim(context, ["r"], "owner", { nodeTimeoutMs: 50, mode: "exclusive" });
   return { clock, queues, claim };
@@ -292,24 +293,29 @@ describe("a waiter that collects", () => {
 
 describe("calls that something must wake (W8)", () => {
   /** Queues with short names for what happens to a call. */
-  function setUp() {
-    const { clock, queues, claim } = createQueues();
+  function setUp(given: Partial<Settings> = {}, nodeCount = 1) {
+    const { clock, queues, claim } = createQueues(undefined, nodeCount);
     const findSleeper = watchForSleepers();
     const of =
       (mode: "exclusive" | "shared", mayWait: boolean) =>
       (...resources: string[]) =>
-        queues.enqueue(Object.freeze(resources), { ...settings, mode }, mayWait);
+        queues.enqueue(Object.freeze(resources), { ...settings, ...given, mode }, mayWait);
     const win = (waiter: Waiter): Waiter => {
       expect(waiter.state).toBe("attempting");
       queues.begin(waiter);
       queues.won(waiter, claim(), clock.monotonicMs());
       return waiter;
     };
-    const deny = (waiter: Waiter, resource: string, meanwhile?: () => void): void => {
+    /** Each node names one of the resources. */
+    const denyEach = (waiter: Waiter, resources: readonly string[], meanwhile?: () => void): void => {
       expect(waiter.state).toBe("attempting");
       queues.begin(waiter);
       meanwhile?.();
-      queues.failed(waiter, { outcome: "held", votes: [{ kind: "denied", heldResources: [resource] }], tookMs: 1 });
+      const votes = resources.map((resource) => ({ kind: "denied", heldResources: [resource] }) as const);
+      queues.failed(waiter, { outcome: "held", votes, tookMs: 1 });
+    };
+    const deny = (waiter: Waiter, resource: string, meanwhile?: () => void): void => {
+      denyEach(waiter, new Array(nodeCount).fill(resource), meanwhile);
     };
     const expectAwake = (): void => expect(findSleeper(clock.monotonicMs())).toBeUndefined();
     const lock = of("exclusive", true);
@@ -318,7 +324,7 @@ describe("calls that something must wake (W8)", () => {
     const tryShare = of("shared", false);
     /** Lets another call of the process pass: it locks the resource, and releases it. */
     const pass = (resource: string): void => queues.leave(win(tryLock(resource)));
-    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, pass, expectAwake };
+    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, denyEach, pass, expectAwake };
   }
 
   it("won() leaves no call behind as the holder of what it had collected and shared", async () => {
@@ -383,6 +389,51 @@ describe("calls that something must wake (W8)", () => {
     deny(collector, "a", () => collector.queues[0]?.hint(-Infinity)); // a release was announced meanwhile
     expectAwake();
     expect([collector.state, collector.isCollecting, later.state]).toEqual(["attempting", false, "queued"]);
+  });
+
+  it("failed() keeps what a waiter has collected while only a few nodes deny it (W2)", async () => {
+    const { clock, lock, win, deny, denyEach, pass } = setUp({ quorum: 2 }, 3);
+    const collector = lock("a", "z");
+    pass("a");
+    pass("z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(collector, "z");
+      await clock.advance(150);
+    }
+    win(collector); // has collected a, and tries both
+    denyEach(collector, ["a", "z", "z"]);
+    expect(collector.collectedCount).toBe(1);
+    await clock.advance(20);
+    denyEach(collector, ["a", "z", "a"]); // no quorum has kept a
+    expect(collector.collectedCount).toBe(0);
+  });
+
+  it("next() gives up what a waiter has collected half a ttl after the claim, however long that took (W2)", async () => {
+    const { clock, queues, lock, tryLock, win, deny, pass } = setUp({ ttlMs: 100 });
+    const collector = lock("a", "z");
+    pass("a");
+    pass("z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(collector, "z");
+      await clock.advance(denials < 3 ? 150 : 0);
+    }
+    for (let denials = 0; denials < 10; denials++) {
+      const due = queues.next(collector, Infinity);
+      await clock.advance(15);
+      await due;
+      expect(collector.isCollecting).toBe(true);
+      if (denials < 9) deny(collector, "a");
+    }
+    const holder = win(tryLock("z"));
+    win(collector);
+    const next = queues.next(collector, Infinity); // waits for the holder of z
+    expect([collector.state, collector.collectedCount]).toEqual(["queued", 1]);
+    await clock.advance(40);
+    expect(collector.collectedCount).toBe(1);
+    await clock.advance(20);
+    expect(collector.collectedCount).toBe(0);
+    queues.leave(holder);
+    await clock.until(next);
   });
 
   it("leave() lets a waiter that has just begun to collect try, although an older one waits for the rest", async () => {
