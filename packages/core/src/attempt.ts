@@ -10,8 +10,7 @@ import {
 } from "./errors.ts";
 import { type Asked, agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { elapsedMs, type Moment, readClocks, validityMs } from "./lease.ts";
-import type { LockNode } from "./lock-node.ts";
-import { type NodeSets, reaches } from "./node-sets.ts";
+import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
 import { hasCode, type Vote } from "./replies.ts";
@@ -73,17 +72,18 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const asked = wanted.length > 1 ? context.sets.nodes.map(() => fenceHint) : undefined;
   const { firstLock } = context;
   const isDecided = (tally: Tally) => {
-    if (tally.misconfigured > 0) return true;
+    if (tally.verdicts.includes(verdict.misconfigured)) return true;
     if (!isCertain(tally, quorum)) return false;
-    if (!reaches(tally.yes, quorum) || tally.missing === 0 || !firstLock.isAwaited) return true;
+    if (!firstLock.isAwaited || !quorum.isReachedBy(tally.verdicts, verdict.yes)) return true;
     firstLock.startTimer(settings);
     return false;
   };
   const rule = { timeoutMs, signal, endsOnClose: true, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
-    const token = highestFence(tally.votes, context.sets, asked);
-    if (!reaches(tally.yes, quorum) || reaches(token.agreed, quorum)) {
+    const token = highestFence(tally.votes, asked);
+    const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
+    if (!isGranted || quorum.isReachedBy(token.verdicts, verdict.yes)) {
       return settleAttempt(context, terms, startedAt, claim, tally, token);
     }
     const raising = raiseFences(context, claim, settings, tally.votes, asked, startedAt);
@@ -102,14 +102,15 @@ function settleAttempt(
 ): Attempt {
   const { clock, observer, fenceHint } = context;
   const { ttlMs, driftFactor, quorum } = settings;
-  let outcome = outcomeOf(tally, context.sets, quorum, context.firstLock.isAwaited);
+  let outcome = outcomeOf(tally, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
   if (outcome === "acquired") {
     fenceHint.saw(token.fence);
     if (settings.signal?.aborted) remark = "aborted";
-    else if (!reaches(token.agreed, quorum)) remark = "the nodes did not agree on a fencing token in time";
+    else if (!quorum.isReachedBy(token.verdicts, verdict.yes))
+      remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
       remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
     }
@@ -140,22 +141,18 @@ function isGrant({ kind }: Vote): boolean {
  *
  * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
  */
-function outcomeOf(
-  { votes, yes, no, missing, misconfigured }: Tally,
-  sets: NodeSets,
-  quorum: number,
-  isFirstLock: boolean,
-): Attempt["outcome"] {
-  if (reaches(yes, quorum) && !(isFirstLock && misconfigured > 0)) return "acquired";
-  if (misconfigured > 0) return "misconfigured";
-  const serving = sets.nodes.filter((_, index) => !hasCode(votes[index], "EPOCH"));
-  if (!reaches(sets.countOf(serving), quorum)) return "misconfigured";
-  return no > 0 && reaches(yes + no + missing, quorum) ? "held" : "unreachable";
+function outcomeOf({ votes, verdicts }: Tally, quorum: Quorum, isFirstLock: boolean): Attempt["outcome"] {
+  const { yes, no, missing, misconfigured } = verdict;
+  const isMisconfigured = verdicts.includes(misconfigured);
+  if (quorum.isReachedBy(verdicts, yes) && !(isFirstLock && isMisconfigured)) return "acquired";
+  const serving = votes.map((vote) => (hasCode(vote, "EPOCH") ? no : yes));
+  if (isMisconfigured || !quorum.isReachedBy(serving, yes)) return "misconfigured";
+  return verdicts.includes(no) && quorum.isReachedBy(verdicts, yes + no + missing) ? "held" : "unreachable";
 }
 
 /** Agrees on a token within `nodeTimeoutMs` or the remaining validity, whichever is shorter. */
 function raiseFences(
-  { sets, nodes, clock }: RedlockContext,
+  { clock }: RedlockContext,
   claim: Claim,
   { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
@@ -164,16 +161,12 @@ function raiseFences(
 ): Promise<HighestFence> {
   const validLeftMs = validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {
-    sets,
     asked,
     clock,
     quorum,
     signal,
     timeoutMs: Math.min(nodeTimeoutMs, validLeftMs),
-    raise: (indices, fence, rule) => {
-      const behind = indices.map((index) => nodes[index] as LockNode);
-      return claim.extend(behind, { ttlMs, fence, rejoin: false }, rule);
-    },
+    raise: (known, fence, rule) => claim.extend({ ttlMs, fence, rejoin: false }, rule, known),
   });
 }
 
@@ -205,13 +198,13 @@ export interface FailedCall {
  * @param heldHere one of the resources, if this process already holds it
  */
 export function attemptError(
-  { sets }: RedlockContext,
+  { nodes }: RedlockContext,
   { resources, settings: { quorum, waitTimeoutMs }, attempts }: FailedCall,
   failure: AttemptFailed | undefined,
   hasWaited: boolean,
   heldHere: string | undefined,
 ): HoldfastError {
-  const operation = { resources, sets, quorum };
+  const operation = { resources, nodes, quorum };
   const ownLock =
     heldHere !== undefined &&
     `this process already holds ${heldHere} (a call nested in another for the same name waits for itself)`;

@@ -1,10 +1,12 @@
 import type { RedlockContext } from "./context.ts";
 import type { AcquireRequest, ExtendRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
+import type { Quorum } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import {
   anyVote,
   isCertain,
   type NodeCall,
+  noVotes,
   QuorumCall,
   sendTo,
   type Tally,
@@ -116,18 +118,22 @@ export class Claim {
     return new QuorumCall(this.#context, call, rule).run();
   }
 
-  /** Asks these nodes to keep the claim and to raise the fence counters. */
+  /**
+   * Asks all nodes to keep the claim and to raise the fence counters.
+   *
+   * @param known the votes of nodes that need not be asked
+   */
   extend(
-    nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
     rule: VoteRule,
+    known: Tally["votes"] = noVotes,
   ): Promise<Tally> {
     const { resources, owner } = this;
     const request: Writable<ExtendRequest> = { resources, owner, ...terms, timeoutMs: rule.timeoutMs };
     if (this.#isShared) request.shared = true;
     Object.freeze(request);
     const call: NodeCall = {
-      nodes,
+      nodes: this.#context.nodes,
       method: "extend",
       resources: this.#reported,
       send: (node) => {
@@ -135,17 +141,18 @@ export class Claim {
         return node.extend(request);
       },
       read: (value) => readExtendReply(value, terms.fence),
+      known: (_, index) => known[index],
       onReply: (node, vote) => this.#onReply(node, vote, 0),
     };
     return new QuorumCall(this.#context, call, rule).run();
   }
 
   /** Ends the claim and releases it on all nodes. Settles when a quorum has replied, or no quorum can any more. */
-  release(quorum: number, hints: ReleaseHints | undefined): Promise<Tally> {
+  release(quorum: Quorum, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
     const { nodes } = this.#context;
     const request = this.#releaseRequest(hints);
-    this.#releasing = new Set(nodes);
+    this.#releasing = new Set(nodes.filter((node) => !this.#unsent?.has(node)));
     const call: NodeCall = {
       nodes,
       method: "release",

@@ -1,4 +1,4 @@
-import type { NodeSet, NodeSets } from "./node-sets.ts";
+import type { NodeSet, Quorum } from "./node-sets.ts";
 
 /** The operation that failed, as the error's message names it: "could not lock …". */
 export type LockAction = "lock" | "keep" | "release" | "inspect";
@@ -389,8 +389,8 @@ recogniseCopies(EpochError, "node");
 /** A failed operation over all nodes, as its error describes it. */
 export interface FailedOperation {
   readonly resources: readonly string[];
-  readonly sets: NodeSets;
-  readonly quorum: number;
+  readonly nodes: readonly { readonly name: string }[];
+  readonly quorum: Quorum;
 }
 
 /**
@@ -404,7 +404,7 @@ export interface FailedOperation {
  */
 export function failureDetails(
   action: LockAction,
-  { resources, sets, quorum }: FailedOperation,
+  { resources, nodes, quorum }: FailedOperation,
   votes: readonly (Omit<NodeOutcome, "node"> | undefined)[],
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
@@ -412,17 +412,18 @@ export function failureDetails(
     node,
     ...(votes[index] ?? { kind: "unanswered" }),
   });
-  const outcomes = votes.length > 0 ? sets.nodes.map(outcomeOf) : [];
+  const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
   const [verb, ...wanted] = goals[action];
   const successful = new Set(outcomes.filter(({ kind }) => wanted.includes(kind)).map(({ node }) => node));
-  const describeSet = ({ nodes, quorum: needed }: NodeSet, index: number): string => {
-    const which = sets.isJoint ? ["old ", "new "][index] : "";
-    const count = nodes.filter((node) => successful.has(node)).length;
-    return `${count} of ${nodes.length} ${which}nodes ${verb}, ${needed} needed`;
+  const { sets } = quorum;
+  const describeSet = ({ nodes: names, quorum: needed }: NodeSet, index: number): string => {
+    const which = sets.length > 1 ? ["old ", "new "][index] : "";
+    const count = names.filter((node) => successful.has(node)).length;
+    return `${count} of ${names.length} ${which}nodes ${verb}, ${needed} needed`;
   };
   // A node whose reply was still missing when the outcome became certain did nothing wrong.
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind) && kind !== "unanswered");
-  const counts = outcomes.length > 0 ? sets.withQuorum(quorum).map(describeSet) : [];
+  const counts = outcomes.length > 0 ? sets.map(describeSet) : [];
   const parts = [remark, ...counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   const unlisted = resources.length - listedMax;
   const listed = resources.slice(0, listedMax).join(", ") + (unlisted > 0 ? ` and ${unlisted} more` : "");

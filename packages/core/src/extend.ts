@@ -1,12 +1,12 @@
 import type { Claim } from "./claim.ts";
-import { type NodeSets, reaches } from "./node-sets.ts";
+import { type Quorum, verdict } from "./node-sets.ts";
 import type { Tally } from "./quorum-call.ts";
 
 /** The terms of one extension round. */
 export interface ExtensionTerms {
   readonly ttlMs: number;
   readonly fence: number;
-  readonly quorum: number;
+  readonly quorum: Quorum;
   readonly timeoutMs: number;
   /** Marks nodes that did not hold the claim in earlier rounds of this extension. Each round adds to it. */
   readonly absent: boolean[];
@@ -24,12 +24,9 @@ export interface Extension {
 }
 
 /** Makes one extension round: asks every node once to keep the claim. */
-export async function extendOnce(sets: NodeSets, claim: Claim, terms: ExtensionTerms): Promise<Extension> {
+export async function extendOnce(claim: Claim, terms: ExtensionTerms): Promise<Extension> {
   const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
-  const { nodes } = sets;
-  const all = sets.countOf(nodes);
   const tally = await claim.extend(
-    nodes,
     { ttlMs, fence, rejoin: true },
     {
       timeoutMs,
@@ -37,22 +34,18 @@ export async function extendOnce(sets: NodeSets, claim: Claim, terms: ExtensionT
         absent[index] ||= kind !== "held";
         return !absent[index];
       },
-      isDecided: (votesSoFar) => outcomeOf(votesSoFar, all, quorum) !== undefined,
+      isDecided: (votesSoFar) => outcomeOf(votesSoFar, quorum) !== undefined,
     },
   );
-  return { outcome: outcomeOf(tally, all, quorum) ?? "unreachable", votes: tally.votes };
+  return { outcome: outcomeOf(tally, quorum) ?? "unreachable", votes: tally.votes };
 }
 
 /** Returns the outcome if no missing reply can change it, else undefined. */
-function outcomeOf(
-  { yes, no, missing, misconfigured }: Tally,
-  all: number,
-  quorum: number,
-): Extension["outcome"] | undefined {
-  /** Whether the remaining nodes are no quorum once this many have dropped out. */
-  const isHopelessWithout = (dropped: number): boolean => !reaches(all - dropped, quorum);
-  if (reaches(yes, quorum)) return "held";
-  if (isHopelessWithout(no)) return "lost";
-  if (reaches(yes + missing, quorum) || isHopelessWithout(no + missing)) return undefined;
-  return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
+function outcomeOf({ verdicts }: Tally, quorum: Quorum): Extension["outcome"] | undefined {
+  const { yes, no, failed, misconfigured, missing } = verdict;
+  const has = (wanted: number): boolean => quorum.isReachedBy(verdicts, wanted);
+  if (has(yes)) return "held";
+  if (!has(yes + failed + misconfigured + missing)) return "lost";
+  if (has(yes + missing) || !has(yes + failed + misconfigured)) return undefined;
+  return has(yes + no + failed + missing) ? "unreachable" : "misconfigured";
 }

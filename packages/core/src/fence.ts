@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { elapsedMs, type Moment, readClocks } from "./lease.ts";
-import { type NodeSets, reaches } from "./node-sets.ts";
+import { type Quorum, verdict } from "./node-sets.ts";
 import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
@@ -27,10 +27,10 @@ export class FenceHint {
   }
 }
 
-/** The highest fence that nodes granted for a claim, and the count of the nodes that granted exactly that one. */
+/** The highest fence that nodes granted for a claim, and which nodes granted exactly that one: `yes` or `no` for each. */
 export interface HighestFence {
   readonly fence: number;
-  readonly agreed: number;
+  readonly verdicts: readonly number[];
 }
 
 /**
@@ -41,16 +41,13 @@ export interface HighestFence {
 export type Asked = number[] | undefined;
 
 /** Returns the highest fence among the votes of all nodes. A node agrees if it reports that, and was asked for it. */
-export function highestFence(votes: Tally["votes"], sets: NodeSets, asked: Asked): HighestFence {
+export function highestFence(votes: Tally["votes"], asked: Asked): HighestFence {
   let highest = 0;
-  let agreed = 0;
-  for (const [index, node] of sets.nodes.entries()) {
-    const fence = votes[index]?.fence ?? 0;
-    if (fence > highest) agreed = 0;
-    if (fence >= highest && (asked?.[index] ?? fence) === fence) agreed += sets.weightOf(node);
-    highest = Math.max(highest, fence);
-  }
-  return { fence: highest, agreed };
+  for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
+  const verdicts = votes.map((vote, index) => {
+    return vote?.fence === highest && (asked?.[index] ?? highest) === highest ? verdict.yes : verdict.no;
+  });
+  return { fence: highest, verdicts };
 }
 
 /**
@@ -63,16 +60,15 @@ const maxProposals = 12;
 
 /** The parameters of {@link agreeOnFence}. */
 export interface FenceAgreement {
-  readonly sets: NodeSets;
   /** What the acquire requests asked for, updated with each proposal. */
   readonly asked: Asked;
   readonly clock: Clock;
-  readonly quorum: number;
+  readonly quorum: Quorum;
   readonly signal: AbortSignal | undefined;
   /** How long all proposals together may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Asks the nodes with these indices to raise the fence counters of the claim. */
-  raise(indices: readonly number[], fence: number, rule: VoteRule): Promise<Tally>;
+  /** Asks the nodes without a known vote to raise the fence counters of the claim. */
+  raise(known: readonly (Vote | undefined)[], fence: number, rule: VoteRule): Promise<Tally>;
 }
 
 /**
@@ -86,30 +82,29 @@ export interface FenceAgreement {
  * @returns the highest fence, and how many nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
-  const { sets, asked, clock, quorum, signal, timeoutMs, raise } = agreement;
+  const { asked, clock, quorum, signal, timeoutMs, raise } = agreement;
   const beganAt: Moment = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
-    const token = highestFence(known, sets, asked);
-    const { fence, agreed } = token;
-    if (reaches(agreed, quorum) || fence === proposed || proposals === maxProposals) return token;
+    const token = highestFence(known, asked);
+    const { fence } = token;
+    const isAgreed = quorum.isReachedBy(token.verdicts, verdict.yes);
+    if (isAgreed || fence === proposed || proposals === maxProposals) return token;
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
-    const behind = [...known.keys()].filter((index) => isBehind(known[index], fence, asked?.[index]));
-    await raise(behind, fence, {
+    const final = known.map((vote, index) => (isBehind(vote, fence, asked?.[index]) ? undefined : vote));
+    await raise(final, fence, {
       timeoutMs: leftMs,
       signal,
-      isYes: (vote, position) => {
-        const index = behind[position] as number;
+      isYes: (vote, index) => {
         known[index] = vote;
         if (asked) asked[index] = fence;
         return vote.fence === fence;
       },
-      isDecided: ({ yes, missing }) =>
-        highestFence(known, sets, asked).fence > fence || isCertain({ yes: agreed + yes, missing }, quorum),
+      isDecided: (tally) => highestFence(known, asked).fence > fence || isCertain(tally, quorum),
     });
   }
 }

@@ -11,7 +11,7 @@ import {
 import { type Extension, extendOnce } from "./extend.ts";
 import { autoExtend, elapsedMs, Lease, readClocks, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
-import { reaches } from "./node-sets.ts";
+import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
 import { parseExtension } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
@@ -155,7 +155,7 @@ export class HeldLock implements Lock {
     nextTtlMs: () => number | undefined,
     absent: boolean[],
   ): Promise<(Extension & { readonly term: Term }) | null> {
-    const { sets, clock } = this.#context;
+    const { clock } = this.#context;
     const { nodeTimeoutMs, quorum } = this.#waiter.settings;
     const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
     const wantedMs = nextTtlMs();
@@ -164,7 +164,7 @@ export class HeldLock implements Lock {
     const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
     const term = { startedAt: readClocks(clock), ttlMs };
     const terms = { ttlMs, fence: this.fence, quorum, timeoutMs, absent };
-    return { ...(await extendOnce(sets, this.#won.claim, terms)), term };
+    return { ...(await extendOnce(this.#won.claim, terms)), term };
   }
 
   #extended(term: Term): void {
@@ -210,7 +210,7 @@ export class HeldLock implements Lock {
       claim.end(); // also without a permit
       limit.end();
       const votes = tally?.votes ?? noVotes;
-      const confirmed = handedOver || reaches(tally?.yes ?? 0, quorum);
+      const confirmed = handedOver || quorum.isReachedBy(tally?.verdicts ?? [], verdict.yes);
       if (isFirst) {
         observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
         this.#queues.leave(this.#waiter, votes);
@@ -253,8 +253,8 @@ export class HeldLock implements Lock {
   }
 
   #details(action: LockAction, votes: Tally["votes"], remark?: string): ReturnType<typeof failureDetails> {
-    const { sets } = this.#context;
-    const operation = { resources: this.resources, sets, quorum: this.#waiter.settings.quorum };
+    const { nodes } = this.#context;
+    const operation = { resources: this.resources, nodes, quorum: this.#waiter.settings.quorum };
     return failureDetails(action, operation, votes, remark);
   }
 }

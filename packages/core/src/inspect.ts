@@ -75,7 +75,7 @@ export async function inspectResource(
     const { view = null, error = failed } = tally?.votes[index] ?? {};
     return { node, view, error };
   });
-  const sets = context.sets.withQuorum(quorum);
+  const { sets } = quorum;
   return { resource, sets, ...verdictOf(inspections, sets), nodes: inspections };
 }
 

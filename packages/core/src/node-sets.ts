@@ -13,7 +13,7 @@ export interface JointSet {
   readonly new: readonly LockNode[];
 }
 
-/** A set of nodes of which each lock has a quorum. */
+/** Nodes, and how many of them must grant a lock. */
 export interface NodeSet {
   /** The names of the nodes. */
   readonly nodes: readonly string[];
@@ -30,22 +30,58 @@ export function majorityOf(nodeCount: number): number {
 }
 
 /**
- * Returns whether this many nodes are a quorum. Both numbers are counts of {@link NodeSets}: while servers change, each
- * packs a number for the new set, above 16 bits for the old one.
+ * What a node has answered, as one bit, so that a sum stands for several verdicts: the desired reply, any other one, a
+ * failure, a failure because of a configuration error, or nothing yet.
  */
-export function reaches(count: number, quorum: number): boolean {
-  return (count & 0xffff) >= (quorum & 0xffff) && count >>> 16 >= quorum >>> 16;
+export const verdict = { yes: 1, no: 2, failed: 4, misconfigured: 8, missing: 16 } as const;
+
+/** How many nodes of each set are a quorum. */
+export class Quorum {
+  /** The sets by the names of their nodes: one, or while servers change the old one and the new one. */
+  readonly sets: readonly NodeSet[];
+  /** The positions of the nodes of each set. */
+  readonly #positions: readonly (readonly number[])[];
+
+  /**
+   * @param all the nodes of all sets
+   * @param sets the nodes of each set
+   * @param needed how many of them are a quorum
+   */
+  constructor(
+    all: readonly LockNode[],
+    sets: readonly (readonly LockNode[])[],
+    needed: (set: readonly LockNode[]) => number,
+  ) {
+    this.sets = sets.map((set) => ({ nodes: set.map(({ name }) => name), quorum: needed(set) }));
+    this.#positions = sets.map((set) => set.map((node) => all.indexOf(node)));
+  }
+
+  /**
+   * Whether enough nodes of each set have one of the wanted verdicts.
+   *
+   * @param verdicts one of {@link verdict} for each node, in the order of all nodes
+   * @param wanted the sum of those that count
+   */
+  isReachedBy(verdicts: readonly number[], wanted: number): boolean {
+    for (let set = 0; set < this.sets.length; set++) {
+      let missing = (this.sets[set] as NodeSet).quorum;
+      for (const position of this.#positions[set] as readonly number[]) {
+        if (((verdicts[position] as number) & wanted) !== 0) missing -= 1;
+      }
+      if (missing > 0) return false;
+    }
+    return true;
+  }
 }
 
-/** The sets of nodes of a `Redlock`: one, or two while the servers change. Counts the nodes of both at once. */
+/** The sets of nodes of a `Redlock`: one, or two while the servers change. */
 export class NodeSets {
   /** All nodes, each once. */
   readonly nodes: readonly LockNode[];
   /** The majority of each set. */
-  readonly majority: number;
+  readonly majority: Quorum;
   readonly isJoint: boolean;
   readonly #sets: readonly (readonly LockNode[])[];
-  readonly #names: readonly (readonly string[])[];
 
   /**
    * @param given the nodes, or those before and after a change
@@ -63,29 +99,17 @@ export class NodeSets {
       this.nodes = parseNodes(given as readonly LockNode[]);
       this.#sets = [this.nodes];
     }
-    this.#names = this.#sets.map((set) => set.map(({ name }) => name));
-    this.majority = packed(this.#sets.map(({ length }) => majorityOf(length)));
+    this.majority = this.#quorum(({ length }) => majorityOf(length));
   }
 
-  /** Returns how much a node adds to a count. */
-  weightOf(node: LockNode): number {
-    return this.isJoint ? packed(this.#sets.map((set) => (set.includes(node) ? 1 : 0))) : 1;
+  /** Returns the quorum of this many nodes. There must be one set. */
+  quorumOf(needed: number): Quorum {
+    return this.#quorum(() => needed);
   }
 
-  /** Returns the count of these nodes. */
-  countOf(nodes: readonly LockNode[]): number {
-    return this.isJoint ? nodes.reduce((count, node) => count + this.weightOf(node), 0) : nodes.length;
+  #quorum(needed: (set: readonly LockNode[]) => number): Quorum {
+    return new Quorum(this.nodes, this.#sets, needed);
   }
-
-  /** Returns the sets, with the part of a quorum that each needs. */
-  withQuorum(quorum: number): readonly NodeSet[] {
-    return this.#names.map((nodes, index) => ({ nodes, quorum: (quorum >>> (16 * index)) & 0xffff }));
-  }
-}
-
-/** Packs a number for each set. */
-function packed([first = 0, second = 0]: readonly number[]): number {
-  return first + second * 0x10000;
 }
 
 /**

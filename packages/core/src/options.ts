@@ -4,7 +4,7 @@ import { isLabel } from "./errors.ts";
 import { driftMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
-import type { NodeSets } from "./node-sets.ts";
+import { majorityOf, type NodeSets, type Quorum } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 
 /** How locks are acquired and kept. Pass them to `Redlock` for all its locks, or to a call for one lock. */
@@ -87,8 +87,7 @@ export interface Settings {
   readonly nodeTimeoutMs: number;
   readonly waitTimeoutMs: number;
   readonly driftFactor: number;
-  /** A count of {@link NodeSets}. */
-  readonly quorum: number;
+  readonly quorum: Quorum;
   readonly signal: AbortSignal | undefined;
   readonly label: string | undefined;
   readonly retryDelayMs: number;
@@ -144,8 +143,8 @@ const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
  */
 export function parseLockOptions(options: LockOptions, sets: NodeSets, base: LockOptions = {}): Settings {
   assertOptions(options, lockOptionNames, "a lock");
-  const { nodes, isJoint, majority } = sets;
-  const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
+  const { nodes, isJoint } = sets;
+  const merged = { ...defaults, ...withoutUndefined(base), ...withoutUndefined(options) };
   for (const [name, value] of Object.entries(defaults)) {
     if (value !== undefined) checkType(name, typeof value, merged[name as keyof LockOptions]);
   }
@@ -159,10 +158,13 @@ export function parseLockOptions(options: LockOptions, sets: NodeSets, base: Loc
   const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
   insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
   insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
-  checkInteger("quorum", quorum);
-  const range = `from the majority, ${majority}, to all ${nodes.length} of the nodes`;
-  if (isJoint) insist(quorum === majority, "quorum", "left out while servers change", quorum);
-  else insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
+  if (quorum !== undefined) {
+    checkInteger("quorum", quorum);
+    insist(!isJoint, "quorum", "left out while servers change", quorum);
+    const majority = majorityOf(nodes.length);
+    const range = `from the majority, ${majority}, to all ${nodes.length} of the nodes`;
+    insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
+  }
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
@@ -173,14 +175,14 @@ export function parseLockOptions(options: LockOptions, sets: NodeSets, base: Loc
     checkType("label", "string", label);
     insist(isLabel(label), "label", "1 to 100 printable characters", label);
   }
-  return { ...merged, nodeTimeoutMs };
+  return { ...merged, nodeTimeoutMs, quorum: quorum === undefined ? sets.majority : sets.quorumOf(quorum) };
 }
 
 function insist(isAllowed: boolean, name: string, wanted: string, value: unknown, type?: ErrorConstructor): void {
   if (!isAllowed) throw wrong(name, wanted, value, type);
 }
 
-function withoutUndefined(options: LockOptions): Partial<Settings> {
+function withoutUndefined(options: LockOptions): Partial<Omit<Settings, "quorum">> & Pick<LockOptions, "quorum"> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 

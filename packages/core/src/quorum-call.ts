@@ -1,25 +1,18 @@
 import type { Clock } from "./clock.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
-import { type NodeSets, reaches } from "./node-sets.ts";
+import { type Quorum, verdict } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
-/**
- * The votes so far, as counts of {@link NodeSets}. A node that is in none of `yes`, `no` and `missing` has failed.
- */
+/** The votes so far. */
 export interface Tally {
   /** In the order of the nodes; undefined for a node that has not replied. */
   readonly votes: readonly (Vote | undefined)[];
-  /** The number of nodes with the desired reply, and the number with any other reply. */
-  yes: number;
-  no: number;
-  /** The number of nodes that have not replied. */
-  missing: number;
-  /** The number of failed nodes that reported a configuration error. */
-  misconfigured: number;
+  /** How they count: one of {@link verdict} for each node. */
+  readonly verdicts: readonly number[];
 }
 
 /** How to count votes, and how long to wait for them. */
@@ -46,7 +39,7 @@ export interface NodeCall {
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
   /** Returns the vote of a node that need not be asked. */
-  known?(node: LockNode): Vote | undefined;
+  known?(node: LockNode, index: number): Vote | undefined;
   /** Called with each reply or failure, even after the call has settled, but not when a node misses the deadline. */
   onReply?(node: LockNode, vote: Vote): void;
 }
@@ -60,13 +53,13 @@ export function anyVote(): boolean {
 }
 
 /** Whether a quorum voted yes, or no quorum can any more. */
-export function isCertain({ yes, missing }: Pick<Tally, "yes" | "missing">, quorum: number): boolean {
-  return reaches(yes, quorum) || !reaches(yes + missing, quorum);
+export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
+  const { yes, missing } = verdict;
+  return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
 }
 
 /** The part of the context that a quorum call uses. */
 export interface CallContext {
-  readonly sets: NodeSets;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly openCalls: OpenCalls;
@@ -161,7 +154,8 @@ export class QuorumCall implements Timed {
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
   readonly #votes: (Vote | undefined)[];
-  readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
+  readonly #verdicts: number[];
+  readonly #tally: Tally;
   #stopListening: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #resolve: ((tally: Tally) => void) | undefined;
@@ -180,8 +174,8 @@ export class QuorumCall implements Timed {
     this.#call = call;
     this.#rule = rule;
     this.#votes = new Array(call.nodes.length).fill(undefined);
-    const missing = context.sets.countOf(call.nodes);
-    this.#tally = { votes: noVotes, yes: 0, no: 0, missing, misconfigured: 0 };
+    this.#verdicts = new Array(call.nodes.length).fill(verdict.missing);
+    this.#tally = { votes: this.#votes, verdicts: this.#verdicts };
   }
 
   /**
@@ -194,10 +188,12 @@ export class QuorumCall implements Timed {
       const { signal, timeoutMs } = this.#rule;
       this.#context.openCalls.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      const { nodes } = this.#call;
+      const { nodes, known } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
-        sendTo(this.#context.limit, timeoutMs, node, this.#call, (vote) => this.#onVote(index, vote));
+        const vote = known?.(node, index);
+        if (vote !== undefined) void Promise.resolve(vote).then((known) => this.#add(index, known));
+        else sendTo(this.#context.limit, timeoutMs, node, this.#call, (reply) => this.#onReply(index, reply));
       }
     });
   }
@@ -213,26 +209,26 @@ export class QuorumCall implements Timed {
     this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
   }
 
-  #onVote(index: number, vote: Vote): void {
+  #onReply(index: number, vote: Vote): void {
     const { nodes, onReply } = this.#call;
     onReply?.(nodes[index] as LockNode, vote);
+    this.#add(index, vote);
+  }
+
+  #add(index: number, vote: Vote): void {
     if (this.#isSettled || this.#votes[index] !== undefined) return;
     this.#count(index, vote);
-    if (this.#tally.missing === 0 || this.#rule.isDecided(this.#tally)) this.#settle();
+    if (!this.#verdicts.includes(verdict.missing) || this.#rule.isDecided(this.#tally)) this.#settle();
   }
 
   #count(index: number, vote: Vote): void {
     this.#votes[index] = vote;
-    const tally = this.#tally;
-    const weight = this.#context.sets.weightOf(this.#call.nodes[index] as LockNode);
-    tally.missing -= weight;
-    if (vote.kind === "failed") this.#countFailure(index, vote, weight);
-    else if (this.#rule.isYes(vote, index)) tally.yes += weight;
-    else tally.no += weight;
+    if (vote.kind === "failed") this.#countFailure(index, vote);
+    else this.#verdicts[index] = this.#rule.isYes(vote, index) ? verdict.yes : verdict.no;
   }
 
-  #countFailure(index: number, vote: Vote, weight: number): void {
-    if (hasCode(vote, "MISCONFIGURED")) this.#tally.misconfigured += weight;
+  #countFailure(index: number, vote: Vote): void {
+    this.#verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
     const { nodes, method, resources } = this.#call;
     const { name: node } = nodes[index] as LockNode;
     this.#context.observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
@@ -253,7 +249,6 @@ export class QuorumCall implements Timed {
     this.#stopListening?.();
     this.#context.openCalls.remove(this);
     this.#cancelTimer?.();
-    this.#tally.votes = this.#votes;
     this.#resolve?.(this.#tally);
   }
 }
@@ -265,20 +260,19 @@ const unsent: Vote = {
 };
 
 /**
- * Sends a request to one node, unless its vote is known or it is silent, and reads its reply. Treats a synchronous throw as
- * a rejection, a plain value as a resolution, and a reply that throws when it is read as a failure.
+ * Sends a request to one node, unless it is silent, and reads its reply. Treats a synchronous throw as a rejection, a plain
+ * value as a resolution, and a reply that throws when it is read as a failure.
  */
 export function sendTo(
   limit: RequestLimit,
   timeoutMs: number,
   node: LockNode,
-  { method, send, read, known }: Pick<NodeCall, "method" | "send" | "read" | "known">,
+  { method, send, read }: Pick<NodeCall, "method" | "send" | "read">,
   onVote: (vote: Vote) => void,
 ): void {
-  const vote = known?.(node);
-  const number = vote === undefined ? limit.begin(timeoutMs, node, method === "release") : undefined;
+  const number = limit.begin(timeoutMs, node, method === "release");
   if (number === undefined) {
-    void Promise.resolve(vote ?? unsent).then(onVote);
+    void Promise.resolve(unsent).then(onVote);
     return;
   }
   let reply: Promise<unknown>;

@@ -84,7 +84,7 @@ export class Redlock implements AsyncDisposable {
     this.#settingsFor = rememberingLast((given) => parseLockOptions(given, sets, lockOptions));
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
-    this.sets = sets.withQuorum(this.#settings.quorum);
+    this.sets = this.#settings.quorum.sets;
     this.clock = clock;
     this.#context = {
       sets,
@@ -261,7 +261,7 @@ export class Redlock implements AsyncDisposable {
   #assertOpen(action: "lock" | "inspect", resources: readonly string[], signal?: AbortSignal): void {
     signal?.throwIfAborted();
     if (!this.#closing) return;
-    const operation = { resources, sets: this.#context.sets, quorum: this.#settings.quorum };
+    const operation = { resources, nodes: this.nodes, quorum: this.#settings.quorum };
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 

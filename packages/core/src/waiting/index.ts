@@ -7,7 +7,7 @@ import { type AttemptFailed, type AttemptTerms, retryAfterMs } from "../attempt.
 import type { Claim } from "../claim.ts";
 import type { RedlockContext } from "../context.ts";
 import { failureDetails, QueueFullError } from "../errors.ts";
-import { reaches } from "../node-sets.ts";
+import { verdict } from "../node-sets.ts";
 import type { Settings } from "../options.ts";
 import { Pause, retryDelay } from "../pause.ts";
 import { noVotes, type Tally } from "../quorum-call.ts";
@@ -122,7 +122,7 @@ export class LocalQueues {
    */
   enqueue(resources: readonly string[], settings: Settings, mayWait: boolean): Waiter {
     if (this.#callsUnderWay >= this.#maxWaiters) {
-      const operation = { resources, sets: this.#context.sets, quorum: settings.quorum };
+      const operation = { resources, nodes: this.#context.nodes, quorum: settings.quorum };
       const remark = `${this.#callsUnderWay} calls are in progress, as many as maxWaiters`;
       throw new QueueFullError(...failureDetails("lock", operation, noVotes, remark));
     }
@@ -514,11 +514,11 @@ export class LocalQueues {
   #blockedBy(waiter: Waiter, { outcome, votes }: AttemptFailed): readonly ResourceQueue[] {
     const { wanted, collectedCount, attempts, settings } = waiter;
     if (outcome !== "held" || wanted.length === 1) return wanted;
-    const { sets } = this.#context;
+    const { yes, no } = verdict;
     const named = wanted.filter(({ resource }, index) => {
-      const others = sets.nodes.filter((_, node) => !votes[node]?.heldResources?.includes(resource));
-      const isNamed = others.length < sets.nodes.length;
-      const isLost = !reaches(sets.countOf(others), settings.quorum); // a few nodes may deny what a quorum has granted
+      const verdicts = votes.map((vote) => (vote?.heldResources?.includes(resource) ? no : yes));
+      const isNamed = verdicts.includes(no);
+      const isLost = !settings.quorum.isReachedBy(verdicts, yes); // a few nodes may deny what a quorum has granted
       return index < collectedCount ? isLost : isNamed;
     });
     if (named.length > 0) return named;

@@ -54,7 +54,7 @@ export class ReleaseNotifications {
     const { nodes, sets } = context;
     this.#context = context;
     this.#onRelease = onRelease;
-    this.#announcements = new Announcements(nodes, sets.withQuorum(sets.majority), [resource], {
+    this.#announcements = new Announcements(nodes, sets.majority.sets, [resource], {
       onReleased: (node, _, next) => this.#onReleased(node, next),
       onWatching: () => onRelease(0),
     });

@@ -3,7 +3,7 @@ import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NodeSets, reaches } from "../../src/node-sets.ts";
+import { NodeSets, verdict } from "../../src/node-sets.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
@@ -247,7 +247,7 @@ describe("epochs", () => {
 });
 
 describe("NodeSets", () => {
-  it("reaches() is true exactly if a majority of each set is among the nodes", () => {
+  it("isReachedBy() is true exactly if a majority of each set is among the nodes", () => {
     const names = [..."abcdefg"];
     const nodes: LockNode[] = names.map((name) => memoryNode({ name }));
     const subset = fc.subarray(nodes, { minLength: 1 });
@@ -256,8 +256,8 @@ describe("NodeSets", () => {
         const sets = new NodeSets({ old, new: next });
         const isMajority = (set: readonly LockNode[]) =>
           2 * set.filter((node) => some.includes(node)).length > set.length;
-        const asked = some.filter((node) => sets.nodes.includes(node));
-        expect(reaches(sets.countOf(asked), sets.majority)).toBe(isMajority(old) && isMajority(next));
+        const verdicts = sets.nodes.map((node) => (some.includes(node) ? verdict.yes : verdict.no));
+        expect(sets.majority.isReachedBy(verdicts, verdict.yes)).toBe(isMajority(old) && isMajority(next));
       }),
     );
   });

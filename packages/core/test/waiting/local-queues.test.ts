@@ -28,7 +28,7 @@ function createQueues(maxWaiters = 100_000, nodeCount = 1) {
   const context = contextOf(nodes, clock);
   const queues = new LocalQueues(context, maxWaiters);
   const claim = () => new Claim(context, ["r"], "owner", { nodeTimeoutMs: 50, mode: "exclusive" });
-  return { clock, queues, claim };
+  return { clock, queues, claim, quorum: context.sets.majority };
 }
 
 /** A step, applied to one of the waiters in a suitable state, which `pick` selects. */
@@ -294,12 +294,12 @@ describe("a waiter that collects", () => {
 describe("calls that something must wake (W8)", () => {
   /** Queues with short names for what happens to a call. */
   function setUp(given: Partial<Settings> = {}, nodeCount = 1) {
-    const { clock, queues, claim } = createQueues(undefined, nodeCount);
+    const { clock, queues, claim, quorum } = createQueues(undefined, nodeCount);
     const findSleeper = watchForSleepers();
     const of =
       (mode: "exclusive" | "shared", mayWait: boolean) =>
       (...resources: string[]) =>
-        queues.enqueue(Object.freeze(resources), { ...settings, ...given, mode }, mayWait);
+        queues.enqueue(Object.freeze(resources), { ...settings, quorum, ...given, mode }, mayWait);
     const win = (waiter: Waiter): Waiter => {
       expect(waiter.state).toBe("attempting");
       queues.begin(waiter);
@@ -392,7 +392,7 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() keeps what a waiter has collected while only a few nodes deny it (W2)", async () => {
-    const { clock, lock, win, deny, denyEach, pass } = setUp({ quorum: 2 }, 3);
+    const { clock, lock, win, deny, denyEach, pass } = setUp({}, 3);
     const collector = lock("a", "z");
     pass("a");
     pass("z");
