@@ -188,12 +188,16 @@ export class QuorumCall implements Timed {
       const { signal, timeoutMs } = this.#rule;
       this.#context.openCalls.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      const { nodes, known } = this.#call;
+      const { nodes, known, onReply } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
+        const onVote = (vote: Vote): void => {
+          onReply?.(node, vote);
+          this.#add(index, vote);
+        };
         const vote = known?.(node, index);
-        if (vote !== undefined) void Promise.resolve(vote).then((known) => this.#add(index, known));
-        else sendTo(this.#context.limit, timeoutMs, node, this.#call, (reply) => this.#onReply(index, reply));
+        if (vote === undefined) sendTo(this.#context.limit, timeoutMs, node, this.#call, onVote);
+        else void Promise.resolve(vote).then((known) => this.#add(index, known));
       }
     });
   }
@@ -207,12 +211,6 @@ export class QuorumCall implements Timed {
     const { clock } = this.#context;
     const onTimer = () => clock.afterPendingIo(() => this.#onDeadline());
     this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
-  }
-
-  #onReply(index: number, vote: Vote): void {
-    const { nodes, onReply } = this.#call;
-    onReply?.(nodes[index] as LockNode, vote);
-    this.#add(index, vote);
   }
 
   #add(index: number, vote: Vote): void {

@@ -25,17 +25,17 @@ export { assertOptions, checkInteger, checkMethods, checkType } from "./argument
  * await acquire({ resources: ["r"], owner: "me", ttlMs: 1_000, fenceHint: 1, timeoutMs: 50 });
  * ```
  */
-export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((request) => {
+export function assertAcquire(request: AcquireRequest): void {
   const { ttlMs, fenceHint, takeover, shared, epoch, waiter } = request;
   assertNames(request);
-  assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
-  assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
-  assert(takeover === undefined || isName(takeover), "takeover must be a non-empty string if given", takeover);
-  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
+  if (!(Number.isSafeInteger(ttlMs) && ttlMs > 0)) refuse("ttlMs must be a positive integer", ttlMs);
+  if (!Number.isSafeInteger(fenceHint)) refuse("fenceHint must be a safe integer", fenceHint);
+  if (!(takeover === undefined || isName(takeover))) refuse("takeover must be a non-empty string if given", takeover);
+  if (!(shared === undefined || typeof shared === "boolean")) refuse("shared must be true or false if given", shared);
   const isEpoch = epoch === undefined || (Number.isSafeInteger(epoch) && epoch > 0);
-  assert(isEpoch, "epoch must be a positive integer if given", epoch);
+  if (!isEpoch) refuse("epoch must be a positive integer if given", epoch);
   assertWaiter(waiter);
-});
+}
 
 /**
  * Throws unless the contract allows this extend request.
@@ -49,14 +49,14 @@ export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((
  * assertExtend({ resources: ["r"], owner: "me", ttlMs: 1_000, fence: 1, rejoin: false, timeoutMs: 50 });
  * ```
  */
-export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((request) => {
+export function assertExtend(request: ExtendRequest): void {
   const { ttlMs, fence, rejoin, shared } = request;
   assertNames(request);
-  assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
-  assert(Number.isSafeInteger(fence) && fence > 0, "fence must be a positive safe integer", fence);
-  assert(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
-  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
-});
+  if (!(Number.isSafeInteger(ttlMs) && ttlMs > 0)) refuse("ttlMs must be a positive integer", ttlMs);
+  if (!(Number.isSafeInteger(fence) && fence > 0)) refuse("fence must be a positive safe integer", fence);
+  if (typeof rejoin !== "boolean") refuse("rejoin must be true or false", rejoin);
+  if (!(shared === undefined || typeof shared === "boolean")) refuse("shared must be true or false if given", shared);
+}
 
 /**
  * Throws unless the contract allows this release request.
@@ -70,12 +70,12 @@ export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((re
  * assertRelease({ resources: ["r"], owner: "me", timeoutMs: 50 });
  * ```
  */
-export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((request) => {
+export function assertRelease(request: ReleaseRequest): void {
   const { undo, waiter } = request;
   assertNames(request);
-  assert(undo === undefined || typeof undo === "boolean", "undo must be true or false if given", undo);
+  if (!(undo === undefined || typeof undo === "boolean")) refuse("undo must be true or false if given", undo);
   assertWaiter(waiter);
-});
+}
 
 /**
  * Throws unless the contract allows this request to raise the floor.
@@ -91,34 +91,25 @@ export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((
  * ```
  */
 export function assertFloor({ floor, epoch }: FloorRequest): void {
-  assert(Number.isSafeInteger(floor) && floor >= 0, "floor must be a safe integer, 0 or above", floor);
-  assert(Number.isSafeInteger(epoch) && epoch >= 0, "epoch must be a safe integer, 0 or above", epoch);
-}
-
-/** Skips the check for a frozen request that has just passed it: all nodes of a `Redlock` receive the same object. */
-function oncePerRequest<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
-  let checked: Request | undefined;
-  return (request) => {
-    if (request === checked) return;
-    check(request);
-    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) checked = request;
-  };
+  if (!(Number.isSafeInteger(floor) && floor >= 0)) refuse("floor must be a safe integer, 0 or above", floor);
+  if (!(Number.isSafeInteger(epoch) && epoch >= 0)) refuse("epoch must be a safe integer, 0 or above", epoch);
 }
 
 function assertNames({ resources, owner }: NodeRequest): void {
-  assert(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
-  for (const resource of resources) assert(isName(resource), "each resource must be a non-empty string", resource);
-  assert(isName(owner), "owner must be a non-empty string", owner);
+  if (!(Array.isArray(resources) && resources.length > 0))
+    refuse("resources must be a list of at least one name", resources);
+  for (const resource of resources) if (!isName(resource)) refuse("each resource must be a non-empty string", resource);
+  if (!isName(owner)) refuse("owner must be a non-empty string", owner);
 }
 
 function assertWaiter(waiter: unknown): void {
-  assert(waiter === undefined || isName(waiter), "waiter must be a non-empty string if given", waiter);
+  if (!(waiter === undefined || isName(waiter))) refuse("waiter must be a non-empty string if given", waiter);
 }
 
 function isName(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-function assert(condition: boolean, rule: string, value: unknown): void {
-  if (!condition) throw new RangeError(`${rule}, not ${describeValue(value)}`);
+function refuse(rule: string, value: unknown): never {
+  throw new RangeError(`${rule}, not ${describeValue(value)}`);
 }

@@ -139,24 +139,16 @@ export function clusterSlot(key: string): number {
   // The hash tag is the text between the first "{" and the first "}" after it, unless that text is empty.
   const open = key.indexOf("{");
   const close = open === -1 ? -1 : key.indexOf("}", open);
-  const hasTag = close > open + 1;
-  const end = hasTag ? close : key.length;
+  const tag = close > open + 1 ? key.slice(open + 1, close) : key;
+  const bytes = isAscii.test(tag) ? tag : Buffer.from(tag).toString("latin1"); // a character for each byte
   let crc = 0;
-  for (let index = hasTag ? open + 1 : 0; index < end; index++) {
-    const code = key.charCodeAt(index);
-    if (code > 127) return slotOfBytes(Buffer.from(hasTag ? key.slice(open + 1, close) : key));
-    crc = nextCrc(crc, code);
+  for (let index = 0; index < bytes.length; index++) {
+    crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ bytes.charCodeAt(index)] as number);
   }
   return crc & (slotCount - 1);
 }
 
-function slotOfBytes(bytes: Buffer): number {
-  return bytes.reduce(nextCrc, 0) & (slotCount - 1);
-}
-
-function nextCrc(crc: number, byte: number): number {
-  return ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
-}
+const isAscii = /^[\0-\x7f]*$/;
 
 /** The tags of slots are words of these letters, whose codes differ in three bits. */
 const tagLetters = "hijklmno";
