@@ -1,5 +1,5 @@
 /** `pnpm simulate`: see README.md. */
-import { complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
+import { type FaultClassName, faultClasses, type Tally, unexpectedViolations } from "@holdfast/simulation";
 import { type Assignment, callCrew } from "./crew.ts";
 import { brokenBy, keepSeeds } from "./kept-seeds.ts";
 import { help, parseCommand, type Task } from "./options.ts";
@@ -57,7 +57,7 @@ async function simulateMany({ runs, from, operations, keeps }: Task & { kind: "m
       });
       if (stdout.isTTY) stdout.write(clearLine);
       print(reportOf(faults, tally));
-      if (complaints(faults, tally).length > 0) isClean = false;
+      if (unexpectedViolations(faults, tally).length > 0) isClean = false;
       if (keeps) await keepSeeds(faults, tally);
       await showFirstFailure(faults, tally);
     }

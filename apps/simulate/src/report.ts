@@ -1,4 +1,4 @@
-import { type Checker, type FaultClassName, faultClasses, mustShow, type Tally } from "@holdfast/simulation";
+import { type Checker, type FaultClassName, faultClasses, missingViolation, type Tally } from "@holdfast/simulation";
 
 /** A progress line for a terminal. */
 export function progressLine(faults: FaultClassName, { runs, operations }: Tally): string {
@@ -28,7 +28,7 @@ function verdictOn(checker: Checker, faults: FaultClassName, tally: Tally): stri
   const { runs, firstSeed } = tally.violations[checker];
   const title = checker.padEnd(18);
   if (runs === 0) {
-    const isToothless = mustShow(faults, tally) === checker;
+    const isToothless = missingViolation(faults, tally) === checker;
     return isToothless
       ? `✘ ${title}holds in all ${grouped(tally.runs)} runs: these faults prove nothing`
       : `✔ ${title}holds`;

@@ -1,11 +1,11 @@
 import {
   type Checker,
   drawScenario,
-  explain,
   type FaultClassName,
   faultClasses,
+  formatRun,
+  shrinkAndFormat,
   simulate,
-  tellStory,
 } from "@holdfast/simulation";
 import { watchForSleepers } from "@holdfast/testkit/sleepers";
 
@@ -15,8 +15,8 @@ export async function showSeed(faults: FaultClassName, seed: number): Promise<{ 
   const run = await simulate(scenario, { timeline: true, invariant: watchForSleepers });
   const broken = [...new Set(run.violations.map(({ checker }) => checker))];
   const worst = broken.find((checker) => !faultClasses[faults].mayBreak.includes(checker)) ?? broken[0];
-  if (worst === undefined) return { broken, text: `${tellStory(run)}\n\nSeed ${seed}: every promise is kept.` };
-  const story = await explain(scenario, worst, { invariant: watchForSleepers });
+  if (worst === undefined) return { broken, text: `${formatRun(run)}\n\nSeed ${seed}: every promise is kept.` };
+  const story = await shrinkAndFormat(scenario, worst, { invariant: watchForSleepers });
   const heading = `Seed ${seed} breaks: ${broken.join(", ")}. Reduced to the faults that break ${worst}:`;
   return { broken, text: `${heading}\n\n${story}` };
 }

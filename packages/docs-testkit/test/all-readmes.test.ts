@@ -28,7 +28,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [
-    /^20 runs, \d+ locks, 0 complaints$/m,
+    /^20 runs, \d+ locks, 0 unexpected violations$/m,
     await timelineOfSimulation(),
     /^seed \d+: .+$/m,
     /VIOLATED +mutual exclusion[\s\S]+\[ 'the storage that checks nothing has lost an update' \]/,

@@ -6,7 +6,7 @@ export { type CritiquedCase, critique } from "./critique.ts";
 export type * from "./history/history.ts";
 export type * from "./history/trace.ts";
 export { describeFault } from "./report/describe-fault.ts";
-export { explain, tellStory } from "./report/explain.ts";
+export { formatRun, shrinkAndFormat } from "./report/format-run.ts";
 export { formatTimeline, type TimelineEvent, type TimelineLine, timelineLines } from "./report/timeline.ts";
 export { drawScenario } from "./scenario/draw-scenario.ts";
 export type * from "./scenario/fault.ts";
@@ -22,13 +22,13 @@ export { shrink } from "./shrink.ts";
 export { type Run, type SimulateOptions, type StartInvariant, simulate } from "./simulate.ts";
 export {
   addTallies,
-  complaints,
   emptyTally,
   type FoundBy,
-  mustShow,
+  missingViolation,
   type SeedsOptions,
   simulateSeeds,
   type Tally,
+  unexpectedViolations,
 } from "./simulate-seeds.ts";
 export type { CreateNode, NodeSite } from "./world/node-host.ts";
 export type { Tools } from "./world/tools.ts";

@@ -65,10 +65,10 @@ export interface FoundBy {
  *
  * @example
  * ```ts
- * import { complaints, simulateSeeds } from "@holdfast/simulation";
+ * import { simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
  *
  * const tally = await simulateSeeds({ faults: "survivable", count: 5 });
- * console.log(tally.locks, complaints("survivable", tally)); // … []
+ * console.log(tally.locks, unexpectedViolations("survivable", tally)); // … []
  * ```
  */
 export async function simulateSeeds({ faults, from = 1, count, ...options }: SeedsOptions): Promise<Tally> {
@@ -90,18 +90,18 @@ export async function simulateSeeds({ faults, from = 1, count, ...options }: See
  *
  * @example
  * ```ts
- * import { complaints, simulateSeeds } from "@holdfast/simulation";
+ * import { simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
  *
- * console.log(complaints("survivable", await simulateSeeds({ faults: "survivable", count: 5 }))); // []
+ * console.log(unexpectedViolations("survivable", await simulateSeeds({ faults: "survivable", count: 5 }))); // []
  * ```
  */
-export function complaints(faults: FaultClassName, tally: Tally): string[] {
+export function unexpectedViolations(faults: FaultClassName, tally: Tally): string[] {
   const { mayBreak } = faultClasses[faults];
   const found = Object.entries(tally.violations) as [Checker, FoundBy][];
   const broken = found
     .filter(([checker, { runs }]) => runs > 0 && !mayBreak.includes(checker))
     .map(([checker, { runs, firstSeed }]) => `${checker} is violated in ${runs} runs, first by seed ${firstSeed}`);
-  const unbroken = mustShow(faults, tally);
+  const unbroken = missingViolation(faults, tally);
   if (unbroken === undefined) return broken;
   return [...broken, `${unbroken} holds in all ${tally.runs} runs, although these faults should violate it`];
 }
@@ -114,13 +114,13 @@ export function complaints(faults: FaultClassName, tally: Tally): string[] {
  *
  * @example
  * ```ts
- * import { mustShow, simulateSeeds } from "@holdfast/simulation";
+ * import { missingViolation, simulateSeeds } from "@holdfast/simulation";
  *
  * const tally = await simulateSeeds({ faults: "lock-breaking", count: 5 });
- * console.log(mustShow("lock-breaking", tally)); // undefined: five runs are too few to tell
+ * console.log(missingViolation("lock-breaking", tally)); // undefined: five runs are too few to tell
  * ```
  */
-export function mustShow(faults: FaultClassName, { runs, violations }: Tally): Checker | undefined {
+export function missingViolation(faults: FaultClassName, { runs, violations }: Tally): Checker | undefined {
   const [checker] = faultClasses[faults].mayBreak;
   return checker !== undefined && runs >= enoughRuns && violations[checker].runs === 0 ? checker : undefined;
 }
@@ -213,7 +213,7 @@ function tallyOf(run: Run, seed: number): Tally {
     notifications,
     turns,
     changes,
-    healings: history.emptySpells.filter(({ healedAtMs }) => healedAtMs !== undefined).length,
+    healings: history.counterLosses.filter(({ healedAtMs }) => healedAtMs !== undefined).length,
     faults: counted(struck.map(({ kind }) => kind)),
     violations: {
       ...none.violations,

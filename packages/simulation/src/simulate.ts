@@ -130,7 +130,7 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
     struck,
     events,
     timeline: options.timeline ? timeline : [],
-    trace: recorder.tracer?.trace(timeline, recorder.emptySpells),
+    trace: recorder.tracer?.trace(timeline, recorder.counterLosses),
   };
 }
 

@@ -13,7 +13,7 @@ const uneventful: History = {
     nonrepeatableReads: [],
     misbehaviour: [],
     leaks: [],
-    emptySpells: [],
+    counterLosses: [],
     staleClaims: [],
   },
   ...{ isFaultless: true, recovery: undefined, completion: undefined },

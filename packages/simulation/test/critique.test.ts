@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CritiquedCase, critique, type Run, simulate, tellStory } from "../src/index.ts";
+import { type CritiquedCase, critique, formatRun, type Run, simulate } from "../src/index.ts";
 
 function pageOf(played: readonly { readonly critiqued: CritiquedCase; readonly run: Run }[]): string {
   const sections = played.map(({ critiqued, run }) => {
@@ -7,7 +7,7 @@ function pageOf(played: readonly { readonly critiqued: CritiquedCase; readonly r
     return [
       `## ${title}`,
       wrapped(story),
-      `\`\`\`\n${tellStory(run)}\n\`\`\``,
+      `\`\`\`\n${formatRun(run)}\n\`\`\``,
       wrapped(`**Without fencing:** ${without}`),
       wrapped(`**With fencing:** ${withFencing}`),
     ].join("\n\n");

@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
-import { type CreateNode, complaints, simulate, simulateSeeds } from "@holdfast/simulation";
+import { type CreateNode, simulate, simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
 import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { client, update } from "./scenes.ts";
@@ -13,17 +13,17 @@ function altered(alter: (right: LockNode) => Partial<LockNode>): CreateNode {
   };
 }
 
-async function complaintsAbout(createNode: CreateNode, seeds: number, from = 1): Promise<string> {
+async function violationsOf(createNode: CreateNode, seeds: number, from = 1): Promise<string> {
   const options = { faults: "survivable", from, count: seeds, createNode } as const;
-  return complaints("survivable", await simulateSeeds(options)).join("\n");
+  return unexpectedViolations("survivable", await simulateSeeds(options)).join("\n");
 }
 
-/** Fails unless one of the first seeds makes this complaint. */
-async function expectComplaint(complaint: string, createNode: CreateNode, seeds = 60): Promise<void> {
+/** Fails unless one of the first seeds shows this violation. */
+async function expectViolation(violation: string, createNode: CreateNode, seeds = 60): Promise<void> {
   let told = "";
-  for (let seed = 1; seed <= seeds && !told.includes(complaint); seed += 3)
-    told += await complaintsAbout(createNode, 3, seed);
-  expect(told).toContain(complaint);
+  for (let seed = 1; seed <= seeds && !told.includes(violation); seed += 3)
+    told += await violationsOf(createNode, 3, seed);
+  expect(told).toContain(violation);
 }
 
 describe("createNode", () => {
@@ -34,7 +34,9 @@ describe("createNode", () => {
       return memoryNode({ name, clock });
     };
     const count = 3;
-    expect(complaints("survivable", await simulateSeeds({ faults: "survivable", count, createNode }))).toEqual([]);
+    expect(
+      unexpectedViolations("survivable", await simulateSeeds({ faults: "survivable", count, createNode })),
+    ).toEqual([]);
     const first = [...sites];
     sites.length = 0;
     await simulateSeeds({ faults: "survivable", count, createNode });
@@ -64,19 +66,19 @@ describe("createNode", () => {
       const { acquire, extend, release } = memoryNode({ name, clock, fenceTtlMs: Infinity });
       return { name, acquire, extend, release };
     };
-    expect(await complaintsAbout(createNode, isNightly ? 40 : 15)).toBe("");
+    expect(await violationsOf(createNode, isNightly ? 40 : 15)).toBe("");
   });
 
-  it("complaints() reports a node that grants what another owner holds", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node that grants what another owner holds", async () => {
+    await expectViolation(
       "mutual exclusion is violated",
       altered(() => ({ acquire: async ({ fenceHint }) => ({ granted: true, fence: fenceHint }) })),
       10,
     );
   });
 
-  it("complaints() reports a node that does not advance its counter", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node that does not advance its counter", async () => {
+    await expectViolation(
       "fence order is violated",
       altered(({ acquire }) => ({
         async acquire(request) {
@@ -87,9 +89,9 @@ describe("createNode", () => {
     );
   });
 
-  it("complaints() reports a node that releases for any owner", async () => {
+  it("unexpectedViolations() reports a node that releases for any owner", async () => {
     const owners = new Map<string, string>();
-    await expectComplaint(
+    await expectViolation(
       "mutual exclusion is violated",
       altered(({ acquire, release }) => ({
         async acquire(request) {
@@ -102,16 +104,16 @@ describe("createNode", () => {
     );
   });
 
-  it("complaints() reports a node that never releases", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node that never releases", async () => {
+    await expectViolation(
       "clean end",
       altered(() => ({ release: async () => ({ released: true }) })),
       20,
     );
   });
 
-  it("complaints() reports a node that grants a shared claim next to an exclusive one", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node that grants a shared claim next to an exclusive one", async () => {
+    await expectViolation(
       "mutual exclusion is violated",
       altered(({ acquire }) => ({
         async acquire(request) {
@@ -122,8 +124,8 @@ describe("createNode", () => {
     );
   });
 
-  it("complaints() reports a node on which the first sharer after a writer does not advance the counter", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node on which the first sharer after a writer does not advance the counter", async () => {
+    await expectViolation(
       "fence order is violated",
       altered(({ acquire, inspect }) => ({
         async acquire(request) {
@@ -136,8 +138,8 @@ describe("createNode", () => {
     );
   });
 
-  it("complaints() reports a node that drops all sharers when one of them releases", async () => {
-    await expectComplaint(
+  it("unexpectedViolations() reports a node that drops all sharers when one of them releases", async () => {
+    await expectViolation(
       "mutual exclusion is violated",
       altered(({ inspect, release }) => ({
         async release(request) {
@@ -172,9 +174,9 @@ describe("createNode", () => {
     ],
     ["answers nonsense", () => "yes" as never, "clean end"],
   ] as const)(
-    "complaints() reports a node whose acquire() %s, and the simulation still ends",
+    "unexpectedViolations() reports a node whose acquire() %s, and the simulation still ends",
     async (_, acquire, checker) => {
-      await expectComplaint(
+      await expectViolation(
         checker,
         altered(() => ({ acquire: acquire as LockNode["acquire"] })),
         3,

@@ -1,4 +1,4 @@
-import { complaints, faultClasses, simulateSeeds } from "@holdfast/simulation";
+import { faultClasses, simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
 import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 
@@ -8,7 +8,7 @@ const [many, some] = isNightly ? [100, 40] : [50, 20];
 describe("faultClasses", () => {
   it("faultClasses.survivable violates no checker and loses no update in any storage", async () => {
     const tally = await simulateSeeds({ faults: "survivable", count: many });
-    expect(complaints("survivable", tally)).toEqual([]);
+    expect(unexpectedViolations("survivable", tally)).toEqual([]);
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     expect(tally.nonrepeatableReads).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     expect(tally.sharedLocks).toBeGreaterThan(many);
@@ -21,7 +21,7 @@ describe("faultClasses", () => {
 
   it('faultClasses["lock-breaking"] violates mutual exclusion, and loses updates unless the storage checks every token', async () => {
     const tally = await simulateSeeds({ faults: "lock-breaking", count: many });
-    expect(complaints("lock-breaking", tally)).toEqual([]);
+    expect(unexpectedViolations("lock-breaking", tally)).toEqual([]);
     expect(tally.violations["mutual exclusion"].runs).toBeGreaterThan(0);
     expect(tally.violations["fence order"].runs).toBe(0);
     expect(tally.lostUpdates["checks all"]).toBe(0);
@@ -32,19 +32,19 @@ describe("faultClasses", () => {
 
   it('faultClasses["fence-breaking"] violates fence order: no token order survives lost counters and a slow clock', async () => {
     const tally = await simulateSeeds({ faults: "fence-breaking", count: many });
-    expect(complaints("fence-breaking", tally)).toEqual([]);
+    expect(unexpectedViolations("fence-breaking", tally)).toEqual([]);
     expect(tally.violations["fence order"].runs).toBeGreaterThan(0);
   });
 
   it("faultClasses.healed violates no checker, although nodes lose their counters and clocks are wrong", async () => {
     const tally = await simulateSeeds({ faults: "healed", count: some });
-    expect(complaints("healed", tally)).toEqual([]);
+    expect(unexpectedViolations("healed", tally)).toEqual([]);
     expect(tally.healings).toBeGreaterThan((some * 3) / 4);
   });
 
   it("faultClasses.changing violates no checker while sets of nodes change", async () => {
     const tally = await simulateSeeds({ faults: "changing", count: some });
-    expect(complaints("changing", tally)).toEqual([]);
+    expect(unexpectedViolations("changing", tally)).toEqual([]);
     expect(tally.changes).toBeGreaterThan((some * 3) / 2);
     expect(tally.healings).toBeGreaterThan(some / 13);
     expect(tally.faults["client crash"]).toBeGreaterThan(some / 4);

@@ -51,8 +51,8 @@ describe("a node that comes back empty", () => {
     expect(violations).toEqual([]);
     const [one, other] = history.locks;
     expect(other?.fence).toBeGreaterThan(one?.fence ?? Infinity);
-    expect(history.emptySpells).toEqual([expect.objectContaining({ node: "A", lostAtMs: 10 })]);
-    expect(history.emptySpells[0]?.healedAtMs).toBeGreaterThan(10 + ttlMs);
+    expect(history.counterLosses).toEqual([expect.objectContaining({ node: "A", lostAtMs: 10 })]);
+    expect(history.counterLosses[0]?.healedAtMs).toBeGreaterThan(10 + ttlMs);
   });
 
   it("healing waits for an attempt that was in progress when the counters were lost", async () => {
@@ -72,7 +72,7 @@ describe("a node that comes back empty", () => {
     const crash: Fault = { kind: "client crash", client: "operator", atMs: 50 };
     const { violations, history } = await simulate(scenario("before it votes", [crash]));
     expect(violations).toEqual([]);
-    expect(history.emptySpells[0]?.healedAtMs).toBeGreaterThan(10 + ttlMs);
+    expect(history.counterLosses[0]?.healedAtMs).toBeGreaterThan(10 + ttlMs);
   });
 
   it("a node keeps its memory if too few nodes would be left to heal it", async () => {
@@ -81,7 +81,7 @@ describe("a node that comes back empty", () => {
       ...{ guardMs: ttlMs, healed: "before it votes" },
     };
     const { history } = await simulate(scenario("before it votes", [crash]));
-    expect(history.emptySpells.map(({ node }) => node)).toEqual(["A"]);
+    expect(history.counterLosses.map(({ node }) => node)).toEqual(["A"]);
   });
 
   it("the timeline shows what the operator does", async () => {
@@ -120,7 +120,7 @@ describe("check() after an empty restart", () => {
       lostUpdates: [{ atMs: 99, storage: "checks all", resource: "stock", lost: "1.1", by: "2.1" }],
       locks: [before, after(startedAtMs)],
       staleClaims: [],
-      emptySpells: [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }],
+      counterLosses: [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }],
     }).map(({ checker }) => checker);
 
   it("check() allows any order of tokens only if the node voted before it was healed, and until then", () => {

@@ -1,10 +1,10 @@
 import {
+  formatRun,
   type Operation,
   type Run,
   type Scenario,
   type ScenarioClient,
   simulate,
-  tellStory,
 } from "@holdfast/simulation";
 
 /** A client with one worker. */
@@ -24,7 +24,7 @@ export async function lines(scenario: Scenario): Promise<string[]> {
 
 /** Returns the lines of a run's timeline, without times and with one line for each node. */
 export function linesOf(run: Run): string[] {
-  return tellStory(run)
+  return formatRun(run)
     .split("\n")
     .slice(1)
     .map((line) =>

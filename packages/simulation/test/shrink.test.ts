@@ -1,4 +1,12 @@
-import { complaints, drawScenario, explain, type Fault, shrink, simulate, simulateSeeds } from "@holdfast/simulation";
+import {
+  drawScenario,
+  type Fault,
+  shrink,
+  shrinkAndFormat,
+  simulate,
+  simulateSeeds,
+  unexpectedViolations,
+} from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 import { client, update } from "./scenes.ts";
 
@@ -31,17 +39,17 @@ describe("shrink()", () => {
     expect(await shrink(calm, "mutual exclusion")).toBe(calm);
   });
 
-  it("explain() shows the violation of a seed where it happens, in few lines", async () => {
+  it("shrinkAndFormat() shows the violation of a seed where it happens, in few lines", async () => {
     const tally = await simulateSeeds({ faults: "lock-breaking", count: 20 });
-    expect(complaints("lock-breaking", tally)).toEqual([]);
+    expect(unexpectedViolations("lock-breaking", tally)).toEqual([]);
     const seed = tally.violations["mutual exclusion"].firstSeed ?? Number.NaN;
     const scenario = drawScenario("lock-breaking", seed);
-    const story = await explain(scenario, "mutual exclusion");
+    const story = await shrinkAndFormat(scenario, "mutual exclusion");
     expect(story).toMatch(/^ +ms {2}who +what\n/);
     expect(story).toMatch(
       /^ *\d+\.\d\d {2}VIOLATED +mutual exclusion: locks \S+ and \S+ on \w+ are both believed to be valid$/m,
     );
-    expect(await explain(scenario, "mutual exclusion")).toBe(story);
+    expect(await shrinkAndFormat(scenario, "mutual exclusion")).toBe(story);
     const { timeline } = await simulate(scenario, { timeline: true });
     expect(story.split("\n").length).toBeLessThan(timeline.length / 2);
   });

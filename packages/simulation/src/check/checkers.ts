@@ -1,7 +1,7 @@
 import type { Finding, History, LockRecord } from "../history/history.ts";
 import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
-import { mayBeUnordered } from "./empty-spells.ts";
+import { mayBeUnordered } from "./counter-losses.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
 import { mayJoinStaleClaim } from "./stale-claims.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
@@ -87,9 +87,9 @@ function overlaps({ locks }: History): Finding[] {
  * Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. Shared
  * locks may have the same token.
  */
-function disorder({ locks, emptySpells, staleClaims }: History): Finding[] {
+function disorder({ locks, counterLosses, staleClaims }: History): Finding[] {
   return pairsOf(locks, mayBeDisordered).flatMap(([a, b]) => {
-    if (mayBeUnordered(a, b, emptySpells)) return [];
+    if (mayBeUnordered(a, b, counterLosses)) return [];
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
     if (a.fence === b.fence) {
@@ -103,8 +103,8 @@ function disorder({ locks, emptySpells, staleClaims }: History): Finding[] {
   });
 }
 
-function lostInFencedStorage({ lostUpdates, locks, emptySpells }: History): Finding[] {
-  const areOrdered = areOrderedIn(locks, emptySpells);
+function lostInFencedStorage({ lostUpdates, locks, counterLosses }: History): Finding[] {
+  const areOrdered = areOrderedIn(locks, counterLosses);
   return lostUpdates
     .filter(({ storage, lost, by }) => storage === "checks all" && areOrdered(lost, by))
     .map(({ atMs, resource, lost, by }) => ({
@@ -113,8 +113,8 @@ function lostInFencedStorage({ lostUpdates, locks, emptySpells }: History): Find
     }));
 }
 
-function changedInFencedStorage({ nonrepeatableReads, locks, emptySpells }: History): Finding[] {
-  const areOrdered = areOrderedIn(locks, emptySpells);
+function changedInFencedStorage({ nonrepeatableReads, locks, counterLosses }: History): Finding[] {
+  const areOrdered = areOrderedIn(locks, counterLosses);
   return nonrepeatableReads
     .filter(({ storage, reader, writer }) => storage === "checks all" && areOrdered(reader, writer))
     .map(({ atMs, resource, reader, writer }) => ({
@@ -126,13 +126,13 @@ function changedInFencedStorage({ nonrepeatableReads, locks, emptySpells }: Hist
 /** Returns whether the tokens of two attempts, by their names, must be in order. */
 function areOrderedIn(
   locks: readonly LockRecord[],
-  spells: History["emptySpells"],
+  losses: History["counterLosses"],
 ): (one: string, other: string) => boolean {
-  if (spells.length === 0) return () => true;
+  if (losses.length === 0) return () => true;
   const lockOf = new Map(locks.map((lock) => [lock.attempt, lock]));
   return (one, other) => {
     const [a, b] = [lockOf.get(one), lockOf.get(other)];
-    return a === undefined || b === undefined || !mayBeUnordered(a, b, spells);
+    return a === undefined || b === undefined || !mayBeUnordered(a, b, losses);
   };
 }
 

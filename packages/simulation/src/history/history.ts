@@ -27,7 +27,7 @@ export interface History {
   /** The outcome of the final test, when no fault is left. */
   readonly recovery: Recovery | undefined;
   /** The times during which a node lacked the counters that it had lost, until an operator healed it. */
-  readonly emptySpells: readonly EmptySpell[];
+  readonly counterLosses: readonly CounterLoss[];
   /** Shared claims that nodes granted after they had lost their counters, although they were requested before. */
   readonly staleClaims: readonly StaleClaim[];
 }
@@ -47,7 +47,7 @@ export interface StaleClaim {
 }
 
 /** From the moment when a node lost its memory until an operator had healed it. */
-export interface EmptySpell {
+export interface CounterLoss {
   /** The node. */
   readonly node: string;
   /** When it lost its counters. */

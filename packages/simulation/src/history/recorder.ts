@@ -7,7 +7,7 @@ import type {
   AttemptRecord,
   CollectionRecord,
   Completion,
-  EmptySpell,
+  CounterLoss,
   History,
   Incident,
   LockMode,
@@ -184,7 +184,7 @@ export class Recorder implements History {
   readonly brokenInvariants: Incident[] = [];
   readonly leaks: Incident[] = [];
   recovery: Recovery | undefined;
-  readonly emptySpells: EmptySpell[] = [];
+  readonly counterLosses: CounterLoss[] = [];
   readonly staleClaims: StaleClaim[] = [];
   /** How many changes of the set of nodes have been completed. */
   changes = 0;

@@ -4,7 +4,7 @@ import type { Fault } from "../scenario/fault.ts";
 import { operatorName } from "../scenario/scenario.ts";
 import type { ClientProcess } from "../world/client-process.ts";
 import type { NodeHost } from "../world/node-host.ts";
-import type { EmptySpell, WaiterRecord } from "./history.ts";
+import type { CounterLoss, WaiterRecord } from "./history.ts";
 import type {
   AccessTrace,
   CallTrace,
@@ -407,9 +407,9 @@ export class Tracer {
    * Returns the trace of the run.
    *
    * @param events all events in words
-   * @param spells the times during which nodes waited to be healed
+   * @param losses the losses of counters, which operators heal
    */
-  trace(events: readonly TimelineEvent[], spells: readonly EmptySpell[]): Trace {
+  trace(events: readonly TimelineEvent[], losses: readonly CounterLoss[]): Trace {
     const { hosts, clients, quorums, resources } = this.#world;
     const endedAtMs = this.#endedAtMs ?? 0;
     // The code of a client that is paused within a turn runs ahead. What it does then is void if the client crashes.
@@ -417,8 +417,8 @@ export class Tracer {
     const hasLived = (name: string, atMs: number): boolean =>
       name === operatorName || atMs <= (diedAtMs.get(name) ?? Infinity);
     for (const outage of this.#outages) {
-      const spell = spells.find(({ node, lostAtMs }) => node === outage.node && lostAtMs === outage.fromMs);
-      if (outage.votesFromMs === Infinity) outage.votesFromMs = spell?.healedAtMs ?? Infinity;
+      const loss = losses.find(({ node, lostAtMs }) => node === outage.node && lostAtMs === outage.fromMs);
+      if (outage.votesFromMs === Infinity) outage.votesFromMs = loss?.healedAtMs ?? Infinity;
     }
     return {
       nodes: [...hosts.keys()],

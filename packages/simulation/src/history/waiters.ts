@@ -27,7 +27,7 @@ export interface WaitingTerms {
 }
 
 /** Core sends requests for this many calls at the same time, and holds further calls back. */
-const mostAtOnce = 128;
+const inFlightMax = 128;
 
 /** Measures the longest stretch of time during which a condition holds. */
 class Stretch {
@@ -242,12 +242,12 @@ export class Waiters {
   }
 
   get #isSaturated(): boolean {
-    return this.#waiting + this.#held.size > mostAtOnce;
+    return this.#waiting + this.#held.size > inFlightMax;
   }
 
   /** How long an attempt may take, including the time for which it is held back. */
   get #attemptMs(): number {
-    return this.terms.attemptMs * (1 + Math.floor((this.#waiting + this.#held.size) / mostAtOnce));
+    return this.terms.attemptMs * (1 + Math.floor((this.#waiting + this.#held.size) / inFlightMax));
   }
 
   #first(resource: string): Waiter | undefined {

@@ -1,5 +1,5 @@
 import type { Clock, LockNode, NodeView, Unwatch } from "@holdfast/core";
-import type { EmptySpell } from "../history/history.ts";
+import type { CounterLoss } from "../history/history.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";
 import type { FullSettings } from "../scenario/scenario.ts";
@@ -34,8 +34,8 @@ export interface OpenWatch {
   isExcused: boolean;
 }
 
-/** An {@link EmptySpell} that may not be over. */
-export type Spell = { -readonly [Name in keyof EmptySpell]: EmptySpell[Name] };
+/** An {@link CounterLoss} that may not be over. */
+export type OpenLoss = { -readonly [Name in keyof CounterLoss]: CounterLoss[Name] };
 
 /** Returns the owners of all claims on a resource. */
 export function holdersIn(view: NodeView | undefined): readonly string[] {
@@ -57,7 +57,7 @@ export class NodeHost {
   #upAtMs = 0;
   #lives = 0;
   #isSilent = false;
-  #spell: Spell | undefined;
+  #loss: OpenLoss | undefined;
   #lostAtMs: number | undefined;
 
   /**
@@ -143,8 +143,8 @@ export class NodeHost {
   }
 
   /** The time during which it lacks its counters, if an operator is to heal it. */
-  get spell(): Spell | undefined {
-    return this.#spell;
+  get loss(): OpenLoss | undefined {
+    return this.#loss;
   }
 
   /** When it lost its memory the last time, if no operator is to heal it. */
@@ -157,10 +157,10 @@ export class NodeHost {
     return this.#upAtMs;
   }
 
-  /** Ends its present spell: an operator has healed it. */
+  /** Ends its present loss of counters: an operator has healed it. */
   heal(): void {
-    if (this.#spell !== undefined) this.#spell.healedAtMs = this.#world.nowMs;
-    this.#spell = undefined;
+    if (this.#loss !== undefined) this.#loss.healedAtMs = this.#world.nowMs;
+    this.#loss = undefined;
   }
 
   /** Stops the node for `forMs`. It restarts with or without its memory, and without watches. */
@@ -173,11 +173,11 @@ export class NodeHost {
     const votesAtMs = this.#upAtMs + guardMs;
     const waits = healed === "before it votes";
     const times = { lostAtMs: this.#world.nowMs, votesFromMs: waits ? undefined : votesAtMs, healedAtMs: undefined };
-    const spell: Spell | undefined = healed && { node: this.name, ...times };
-    this.#spell = spell;
+    const loss: OpenLoss | undefined = healed && { node: this.name, ...times };
+    this.#loss = loss;
     this.#lostAtMs = healed === undefined ? this.#world.nowMs : undefined;
     const isOver = (): boolean =>
-      this.#world.nowMs >= votesAtMs && !(waits && this.#spell !== undefined && this.#spell === spell);
+      this.#world.nowMs >= votesAtMs && !(waits && this.#loss !== undefined && this.#loss === loss);
     this.#node = recoveringNode(this.#create(), isOver);
   }
 

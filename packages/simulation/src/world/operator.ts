@@ -15,7 +15,7 @@ import {
 } from "../scenario/scenario.ts";
 import { ClientProcess } from "./client-process.ts";
 import type { Network } from "./network.ts";
-import type { NodeHost, Spell } from "./node-host.ts";
+import type { NodeHost, OpenLoss } from "./node-host.ts";
 import type { StagedClient } from "./staged-client.ts";
 import { ToolConnection } from "./tool-connection.ts";
 import type { Tools } from "./tools.ts";
@@ -38,7 +38,7 @@ export interface OperatorParts {
 /** A node to heal. */
 interface Patient {
   readonly host: NodeHost;
-  readonly spell: Spell;
+  readonly loss: OpenLoss;
   /** When to begin. */
   readonly fromMs: number;
 }
@@ -125,11 +125,11 @@ export class Operator {
   crash(host: NodeHost, fault: NodeCrash): void {
     const isHealed = fault.memory === "lost" && fault.healed !== undefined;
     host.crash(isHealed && !this.#canHeal(host, fault) ? { ...fault, memory: "kept" } : fault);
-    const { spell } = host;
-    if (!isHealed || spell === undefined || spell.lostAtMs !== this.#parts.world.nowMs) return;
-    this.#parts.recorder.emptySpells.push(spell);
+    const { loss } = host;
+    if (!isHealed || loss === undefined || loss.lostAtMs !== this.#parts.world.nowMs) return;
+    this.#parts.recorder.counterLosses.push(loss);
     const { healAfterMs = fault.forMs + (fault.guardMs ?? 0) } = fault;
-    const patient = { host, spell, fromMs: spell.lostAtMs + healAfterMs };
+    const patient = { host, loss, fromMs: loss.lostAtMs + healAfterMs };
     this.#patients.add(patient);
     this.#run((process) => this.#heal(process, patient));
   }
@@ -142,7 +142,7 @@ export class Operator {
     const isEmpty = (name: string): boolean => [...this.#patients].some((patient) => patient.host.name === name);
     const sets = this.#sets().filter((set) => set.includes(host.name));
     if (sets.length === 0 || isEmpty(host.name)) return false;
-    const isAnyVoting = [...this.#patients].some(({ spell }) => spell.votesFromMs !== undefined);
+    const isAnyVoting = [...this.#patients].some(({ loss }) => loss.votesFromMs !== undefined);
     if (isAnyVoting || (healed === "while it votes" && this.#patients.size > 0)) return false;
     return sets.every((set) => set.filter(isEmpty).length < set.length - quorumOf(set.length, {}));
   }
@@ -252,10 +252,10 @@ export class Operator {
   }
 
   async #heal(process: ClientProcess, patient: Patient): Promise<void> {
-    const { host, spell, fromMs } = patient;
+    const { host, loss, fromMs } = patient;
     await this.#sleepUntil(process, fromMs);
     await this.#until(process, () => !host.isDown);
-    await this.#insist(process, `heal node ${host.name}`, () => this.#healNow(process, spell));
+    await this.#insist(process, `heal node ${host.name}`, () => this.#healNow(process, loss));
     host.heal();
     this.#patients.delete(patient);
   }
@@ -264,7 +264,7 @@ export class Operator {
    * Heals one node. Other nodes that lack counters refuse to be read. A node that clients do not use any more needs no
    * healing: if it comes back, it does so as a new one.
    */
-  async #healNow(process: ClientProcess, { node, lostAtMs }: Spell): Promise<unknown> {
+  async #healNow(process: ClientProcess, { node, lostAtMs }: OpenLoss): Promise<unknown> {
     const { scenario, tools } = this.#parts;
     if (!this.#sets().some((set) => set.includes(node))) return;
     const settleMs = Math.max(0, Math.ceil((lostAtMs + longestTtlMs(scenario) - process.nowMs) * slowest));

@@ -13,16 +13,20 @@ import { formatTimeline, type TimelineEvent } from "./timeline.ts";
  *
  * @example
  * ```ts
- * import { drawScenario, explain, simulate } from "@holdfast/simulation";
+ * import { drawScenario, shrinkAndFormat, simulate } from "@holdfast/simulation";
  *
  * const scenario = drawScenario("lock-breaking", 1);
  * const [violation] = (await simulate(scenario)).violations;
- * if (violation !== undefined) console.log(await explain(scenario, violation.checker));
+ * if (violation !== undefined) console.log(await shrinkAndFormat(scenario, violation.checker));
  * ```
  */
-export async function explain(scenario: Scenario, checker: Checker, options: SimulateOptions = {}): Promise<string> {
+export async function shrinkAndFormat(
+  scenario: Scenario,
+  checker: Checker,
+  options: SimulateOptions = {},
+): Promise<string> {
   const small = await shrink(scenario, checker, options);
-  return tellStory(await simulateUnchecked(complete(small), { ...options, timeline: true }));
+  return formatRun(await simulateUnchecked(complete(small), { ...options, timeline: true }));
 }
 
 /**
@@ -32,13 +36,13 @@ export async function explain(scenario: Scenario, checker: Checker, options: Sim
  *
  * @example
  * ```ts
- * import { drawScenario, simulate, tellStory } from "@holdfast/simulation";
+ * import { drawScenario, simulate, formatRun } from "@holdfast/simulation";
  *
  * const run = await simulate(drawScenario("survivable", 1), { timeline: true });
- * console.log(tellStory(run));
+ * console.log(formatRun(run));
  * ```
  */
-export function tellStory({ timeline, violations, history }: Run): string {
+export function formatRun({ timeline, violations, history }: Run): string {
   const found = violations.map(({ atMs, checker, what }): TimelineEvent => {
     return { atMs, who: "VIOLATED", what: `${checker}: ${what}` };
   });
