@@ -107,6 +107,7 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   const timeline: TimelineEvent[] = [];
   const write: Log = (atMs, who, remark) => {
     const remarked = remark();
+    if (remarked === undefined) return;
     timeline.push({ atMs, who, ...(typeof remarked === "string" ? { what: remarked } : remarked) });
   };
   const isTold = options.timeline || options.trace;

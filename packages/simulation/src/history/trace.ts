@@ -1,5 +1,4 @@
 import type { TimelineEvent } from "../report/timeline.ts";
-import type { Fault } from "../scenario/fault.ts";
 import type { LockMode, StorageKind } from "./history.ts";
 
 /**
@@ -42,9 +41,7 @@ export interface Trace {
   readonly partitions: readonly PartitionTrace[];
   /** The crashes of clients. */
   readonly deaths: readonly DeathTrace[];
-  /** The faults that struck. */
-  readonly faults: readonly StruckFault[];
-  /** All events in words: the timeline of the run. */
+  /** All events in words, faults included: the timeline of the run. */
   readonly events: readonly TimelineEvent[];
 }
 
@@ -95,16 +92,8 @@ export interface MessageTrace {
   readonly exchange: ExchangeKind;
   /** The attempt that it belongs to, if any. */
   readonly attempt: string | undefined;
-  /** The resources that it is about; none for the requests of the operator. */
-  readonly resources: readonly string[];
-  /** If it is a reply: the id of its request. */
-  readonly answers: number | undefined;
   /** If it is a reply: what the node replied. */
   readonly outcome: ReplyOutcome | undefined;
-  /** The fencing token in it, if any. */
-  readonly fence: number | undefined;
-  /** The message in words that continue its sender, or "asks" and the receiver, such as `granted 1.1, fence 1377`. */
-  readonly what: string;
   /** Whether it is a second copy that a fault sent. */
   readonly isRepeated: boolean;
   /** When it was sent. */
@@ -207,22 +196,12 @@ export interface LookTrace {
 export interface CallTrace {
   /** The client. */
   readonly client: string;
-  /** The method. */
-  readonly by: "acquire" | "tryAcquire" | "using";
   /** The resources to lock. */
   readonly resources: readonly string[];
-  /** The mode of the lock. */
-  readonly mode: LockMode;
   /** When the call was made. */
   readonly fromMs: number;
   /** When it stopped to wait: it got its lock, or ended without one. `Infinity` if it never did. */
-  untilMs: number;
-  /** The outcome. Undefined if it never stopped to wait. */
-  result: "locked" | "no lock" | "error" | undefined;
-  /** The attempt that won the lock, if any. */
-  attempt: string | undefined;
-  /** The message of the error with which it rejected, also after it had the lock. */
-  error: string | undefined;
+  readonly untilMs: number;
 }
 
 /** One access to the storages. All of them receive it at the same moment. */
@@ -231,8 +210,6 @@ export interface AccessTrace {
   readonly client: string;
   /** The attempt that won its lock. */
   readonly attempt: string;
-  /** The mode of its lock. */
-  readonly mode: LockMode;
   /** Its fencing token. */
   readonly fence: number;
   /** The resource. */
@@ -259,8 +236,6 @@ export interface AccessResult {
   readonly writtenBy: string | undefined;
   /** If it is a write that replaced an update that the writer had not read: the attempt that made this update. */
   readonly lost: string | undefined;
-  /** Whether it is a second read under one lock that gave another value than the first. */
-  readonly isNonrepeatable: boolean;
 }
 
 /** The clock of a client or a node, from a moment on. It shows `rate` times the true time, plus `offsetMs`. */
@@ -287,8 +262,6 @@ export interface OutageTrace {
   votesFromMs: number;
   /** Whether it lost its claims and counters. */
   readonly memory: "kept" | "lost";
-  /** Whether requests got no reply at all meanwhile, instead of an error. */
-  readonly isSilent: boolean;
 }
 
 /** A time during which a client ran no code. */
@@ -323,12 +296,4 @@ export interface DeathTrace {
   readonly client: string;
   /** When it crashed. */
   readonly atMs: number;
-}
-
-/** A fault that struck. */
-export interface StruckFault {
-  /** When. */
-  readonly atMs: number;
-  /** The fault. */
-  readonly fault: Fault;
 }

@@ -1,44 +1,30 @@
 import type { NodeView } from "@holdfast/core";
 import type { TimelineEvent } from "../report/timeline.ts";
-import type { Fault } from "../scenario/fault.ts";
+import type { Fault, NodeCrash, Partition, Pause, PauseBeforeActing, Suspension } from "../scenario/fault.ts";
 import { operatorName } from "../scenario/scenario.ts";
 import type { ClientProcess } from "../world/client-process.ts";
 import type { NodeHost } from "../world/node-host.ts";
 import type { CounterLoss, WaiterRecord } from "./history.ts";
 import type {
   AccessTrace,
-  CallTrace,
   ClaimTrace,
   ClockTrace,
   CounterTrace,
-  ExchangeKind,
   Expiry,
   LeaseTrace,
   LookTrace,
   MessageTrace,
   OutageTrace,
+  ReplyOutcome,
   Trace,
 } from "./trace.ts";
 
-/** What a message is about. */
-export interface Topic {
-  readonly exchange: ExchangeKind;
-  readonly attempt?: string | undefined;
-  readonly resources: readonly string[];
-  readonly fence?: number | undefined;
-  readonly what: string;
-}
-
-/** What a node answers. */
-export type Answer = Pick<MessageTrace, "what" | "outcome"> & Partial<Pick<MessageTrace, "fence">>;
-
-/** How a message travels. */
-export interface Passage extends Pick<MessageTrace, "from" | "to" | "part" | "sentAtMs"> {
+/** A message as it is sent. */
+export interface SentMessage
+  extends Pick<MessageTrace, "from" | "to" | "part" | "exchange" | "sentAtMs">,
+    Partial<Pick<MessageTrace, "attempt" | "outcome" | "isRepeated">> {
   /** When it arrives; undefined if it is lost on its way. */
   readonly arrivesAtMs: number | undefined;
-  readonly answers?: number | undefined;
-  readonly outcome?: MessageTrace["outcome"];
-  readonly isRepeated?: boolean;
 }
 
 /** What a tracer knows of the world that it records. */
@@ -66,13 +52,6 @@ type OpenClaim = ClaimTrace & { readonly expiries: Expiry[] };
 
 /** A lease whose trace is still written. */
 type OpenLease = LeaseTrace & { readonly validity: Expiry[]; readonly looks: LookTrace[] };
-
-/** A call whose trace is still written. */
-interface OpenCall extends Pick<CallTrace, "client" | "by"> {
-  readonly waiter: WaiterRecord;
-  hasEnded: boolean;
-  error: string | undefined;
-}
 
 /** Two readings of the clocks of a process. */
 interface Readings {
@@ -109,12 +88,6 @@ export interface TracedLease {
   leavesToExpire(): void;
 }
 
-/** Records how a call ends. */
-export interface TracedCall {
-  rejects(error: unknown): void;
-  ends(): void;
-}
-
 /** Two moments that differ by less are the same: they are results of floating point arithmetic. */
 const roundingMs = 1e-6;
 
@@ -129,14 +102,13 @@ export class Tracer {
   readonly #claims: ClaimTrace[] = [];
   readonly #counters: CounterTrace[] = [];
   readonly #leases: LeaseTrace[] = [];
-  readonly #calls: OpenCall[] = [];
+  readonly #calls: { readonly client: string; readonly waiter: WaiterRecord }[] = [];
   readonly #accesses: AccessTrace[] = [];
   readonly #clocks: ClockTrace[] = [];
   readonly #outages: OutageTrace[] = [];
   readonly #pauses: Trace["pauses"][number][] = [];
   readonly #partitions: Trace["partitions"][number][] = [];
   readonly #deaths: Trace["deaths"][number][] = [];
-  readonly #faults: Trace["faults"][number][] = [];
   /** The claims in force on each resource of each node, by attempt. */
   readonly #inForce = new Map<string, Map<string, OpenClaim>>();
   readonly #counterOf = new Map<string, number>();
@@ -160,11 +132,10 @@ export class Tracer {
   }
 
   /** Records a message that is sent. */
-  sends(topic: Topic, { arrivesAtMs, answers, outcome, isRepeated = false, ...way }: Passage): MessageTrace {
-    const { exchange, attempt, resources, fence, what } = topic;
+  sends({ arrivesAtMs, attempt, outcome, isRepeated = false, ...sent }: SentMessage): MessageTrace {
     const message: MessageTrace = {
-      ...{ id: this.#messages.length, ...way, exchange, attempt, resources, fence, what, answers, outcome, isRepeated },
-      arrivesAtMs: arrivesAtMs ?? way.sentAtMs + this.#world.leastLatencyMs,
+      ...{ id: this.#messages.length, ...sent, attempt, outcome, isRepeated },
+      arrivesAtMs: arrivesAtMs ?? sent.sentAtMs + this.#world.leastLatencyMs,
       isLost: arrivesAtMs === undefined,
       readAtMs: undefined,
     };
@@ -174,14 +145,12 @@ export class Tracer {
 
   /** Records the answer to a message, on its way back. */
   answers(
-    request: MessageTrace,
-    { outcome, what, fence }: Answer,
+    { from: to, to: from, exchange, attempt }: MessageTrace,
+    outcome: ReplyOutcome,
     sentAtMs: number,
     arrivesAtMs: number | undefined,
   ): MessageTrace {
-    const { from: to, to: from, id: answers } = request;
-    const way = { from, to, part: "reply" as const, sentAtMs, arrivesAtMs, answers, outcome };
-    return this.sends({ ...request, what, fence }, way);
+    return this.sends({ from, to, part: "reply", exchange, attempt, outcome, sentAtMs, arrivesAtMs });
   }
 
   /** Records that an attempt asks for a claim: its term begins with the first request. */
@@ -294,18 +263,9 @@ export class Tracer {
     if (lease !== undefined && lease.untilMs >= atMs) Object.assign(lease, { untilMs: atMs, end: "lost" });
   }
 
-  /** Records a call for a lock, and how it waits. The result records how it ends. */
-  calls({ client, by }: Pick<CallTrace, "client" | "by">, waiter: WaiterRecord): TracedCall {
-    const call: OpenCall = { client, by, waiter, hasEnded: false, error: undefined };
-    if (!this.isOver) this.#calls.push(call);
-    return {
-      rejects: (error) => {
-        call.error = error instanceof Error ? error.message : String(error);
-      },
-      ends: () => {
-        call.hasEnded = true;
-      },
-    };
+  /** Records a call of a client for a lock, and how it waits. */
+  calls(client: string, waiter: WaiterRecord): void {
+    if (!this.isOver) this.#calls.push({ client, waiter });
   }
 
   /** Records an access to the storages. Its results follow when it arrives. */
@@ -318,7 +278,6 @@ export class Tracer {
   /** Records a fault that has just struck, and what it changes. */
   struck(atMs: number, fault: Fault): void {
     if (this.isOver) return;
-    this.#faults.push({ atMs, fault });
     switch (fault.kind) {
       case "partition":
         this.#parted(atMs, fault);
@@ -337,19 +296,17 @@ export class Tracer {
         break;
       case "pause":
       case "pause before acting":
-        this.#paused(fault.client, atMs, fault.forMs, false);
-        break;
       case "suspension":
-        this.#paused(fault.client, atMs, fault.forMs, true);
+        this.#paused(atMs, fault);
         break;
     }
   }
 
-  #parted(atMs: number, { clients, nodes, part, forMs }: Extract<Fault, { kind: "partition" }>): void {
+  #parted(atMs: number, { clients, nodes, part, forMs }: Partition): void {
     this.#partitions.push({ clients, nodes, part, fromMs: atMs, untilMs: atMs + forMs });
   }
 
-  #crashed(atMs: number, { node, isSilent, guardMs = 0, healed }: Extract<Fault, { kind: "node crash" }>): void {
+  #crashed(atMs: number, { node, guardMs = 0, healed }: NodeCrash): void {
     const host = this.#world.hosts.get(node);
     if (host === undefined) return;
     const memory = this.#memories.get(host) === host.node ? "kept" : "lost";
@@ -357,7 +314,7 @@ export class Tracer {
     const { upAtMs: untilMs } = host;
     const waits = memory === "lost" && healed === "before it votes";
     const votesFromMs = memory === "kept" ? untilMs : waits ? Infinity : untilMs + guardMs;
-    this.#outages.push({ node, fromMs: atMs, untilMs, votesFromMs, memory, isSilent });
+    this.#outages.push({ node, fromMs: atMs, untilMs, votesFromMs, memory });
     this.look(host, atMs, "forgotten");
   }
 
@@ -378,11 +335,12 @@ export class Tracer {
     this.#predictAgain(name, atMs);
   }
 
-  #paused(name: string, atMs: number, forMs: number, isSuspension: boolean): void {
-    const untilMs = this.#world.processOf(name)?.heldUntilMs ?? 0;
+  #paused(atMs: number, { kind, client, forMs }: Pause | PauseBeforeActing | Suspension): void {
+    const untilMs = this.#world.processOf(client)?.heldUntilMs ?? 0;
     // A difference of two sums may be a little less than the moment itself.
-    this.#pauses.push({ client: name, fromMs: Math.max(atMs, untilMs - forMs), untilMs, isSuspension });
-    if (isSuspension) this.#predictAgain(name, untilMs);
+    const isSuspension = kind === "suspension";
+    this.#pauses.push({ client, fromMs: Math.max(atMs, untilMs - forMs), untilMs, isSuspension });
+    if (isSuspension) this.#predictAgain(client, untilMs);
   }
 
   #predictAgain(client: string, atMs: number): void {
@@ -435,7 +393,9 @@ export class Tracer {
         .filter(({ client, fromMs }) => hasLived(client, fromMs))
         .toSorted((a, b) => a.fromMs - b.fromMs),
       calls: this.#calls
-        .map(callOf)
+        .map(({ client, waiter: { resources, calledAtMs: fromMs, endedAtMs: untilMs = Infinity } }) => {
+          return { client, resources, fromMs, untilMs };
+        })
         .filter(({ client, fromMs }) => hasLived(client, fromMs))
         .toSorted((a, b) => a.fromMs - b.fromMs),
       accesses: this.#accesses
@@ -446,7 +406,6 @@ export class Tracer {
       pauses: this.#pauses.toSorted((a, b) => a.fromMs - b.fromMs),
       partitions: this.#partitions,
       deaths: this.#deaths,
-      faults: this.#faults,
       events: events
         .filter(({ who, atMs }) => atMs <= endedAtMs && hasLived(who, atMs))
         .toSorted((a, b) => a.atMs - b.atMs),
@@ -460,13 +419,6 @@ function endClaim(claim: OpenClaim, atMs: number, cause: Cause): void {
   const hasExpired = expiresAtMs <= atMs + roundingMs;
   claim.untilMs = hasExpired ? Math.max(claim.fromMs, Math.min(expiresAtMs, atMs)) : atMs;
   claim.end = hasExpired ? "expired" : cause;
-}
-
-function callOf({ client, by, waiter, hasEnded, error }: OpenCall): CallTrace {
-  const { resources, mode, calledAtMs: fromMs, endedAtMs: untilMs = Infinity, attempt } = waiter;
-  const withoutLock = error === undefined ? "no lock" : "error";
-  const result = attempt !== undefined ? "locked" : hasEnded ? withoutLock : undefined;
-  return { client, by, resources, mode, fromMs, untilMs, result, attempt, error };
 }
 
 function endLease(lease: OpenLease, atMs: number, end: LeaseTrace["end"]): void {
@@ -500,9 +452,5 @@ function validityMs(ttlMs: number): number {
 
 /** Sorts messages by the moment at which they were sent, and numbers them again. */
 function inOrder(messages: readonly MessageTrace[]): MessageTrace[] {
-  const sorted = messages.toSorted((a, b) => a.sentAtMs - b.sentAtMs);
-  const ids = new Map(sorted.map(({ id }, index) => [id, index]));
-  return sorted.map((message, id) => {
-    return { ...message, id, answers: message.answers === undefined ? undefined : ids.get(message.answers) };
-  });
+  return messages.toSorted((a, b) => a.sentAtMs - b.sentAtMs).map((message, id) => ({ ...message, id }));
 }

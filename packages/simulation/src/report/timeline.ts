@@ -19,8 +19,8 @@ export interface TimelineEvent {
 /** An event without its time and subject. */
 export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 
-/** Receives an event. The text is made only if a timeline is written. */
-export type Log = (atMs: number, who: string, remark: () => Remark | string) => void;
+/** Receives an event, unless there is nothing to remark. The text is made only if a timeline is written. */
+export type Log = (atMs: number, who: string, remark: () => Remark | string | undefined) => void;
 
 /** A line of a timeline: when, the subject, and what it did. */
 export type TimelineLine = Pick<TimelineEvent, "atMs" | "who" | "what">;

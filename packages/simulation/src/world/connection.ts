@@ -60,20 +60,15 @@ export class Connection implements LockNode {
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
     const attempt = recorder.attemptOf(request, client);
     if (method === "release") recorder.givesUp(request.owner, client);
-    recorder.log(client.nowMs, client.name, () => {
-      return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
-    });
     if ("ttlMs" in request) recorder.tracer?.asks(request.owner, attempt.name, Number(request.ttlMs), client);
     const inFlight = this.#traffic.send(method, request.owner, asked.timeoutMs);
     const forEachOwner = (note: (owner: string, node: string) => void): void => {
       for (const owner of ownersOf(request)) note(owner, this.name);
     };
     const reply = this.#link.send<Reply>({
-      what: () => `${method} ${attempt.name}`,
-      topic: () => ({
-        ...{ exchange: request.undo ? "undo" : method, attempt: attempt.name, resources: request.resources },
-        what: describeRequest(method, request, attempt),
-      }),
+      ...{ kind: request.undo ? "undo" : method, attempt: attempt.name },
+      request: () => describeRequest(method, request, attempt),
+      task: () => `${method} ${attempt.name}`,
       ask: (node) => node[method](request as never) as Promise<Reply>,
       departs: () => forEachOwner((owner, node) => recorder.departs(owner, node)),
       arrives: () => {
@@ -86,8 +81,8 @@ export class Connection implements LockNode {
         if (isDenial(answer)) void this.#reportHolders(request);
         this.#noteStale(request, answer, attempt.startedAtMs);
       },
-      describe: (answer) => ({ from: this.name, ...describeReply(answer, attempt.name) }),
-      outcome: (answer) => ({ outcome: outcomeOf(answer), fence: (answer as Partial<Grant>).fence }),
+      describe: (answer) => describeReply(answer, attempt.name),
+      outcome: outcomeOf,
       answered: () =>
         recorder.tracer?.look(
           this.#host,

@@ -1,6 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import type { MessageTrace } from "../history/trace.ts";
-import type { Answer, Topic } from "../history/tracer.ts";
+import type { ExchangeKind, MessageTrace, ReplyOutcome } from "../history/trace.ts";
 import type { Remark } from "../report/timeline.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "../scenario/fault.ts";
@@ -13,10 +12,19 @@ type PerMessage = LostMessage | LateMessage | RepeatedMessage;
 
 /** A request to a node, and what to do at each point of its way. */
 export interface Exchange<Reply> {
-  /** Describes the request, as a continuation of "fails to". */
-  readonly what: () => string;
-  /** What a trace says about the request. */
-  topic(): Topic;
+  readonly kind: ExchangeKind;
+  /** The attempt that it belongs to, if any. */
+  readonly attempt?: string;
+  /** Describes the request, as a continuation of "asks A". */
+  request(): string;
+  /** Describes the request, as a continuation of "fails to". Default: the timeline does not show that it fails. */
+  task?(): string;
+  /** The source of random numbers for its messages. Default: one that depends on the number of the request. */
+  readonly dice?: Dice;
+  /** Whether it is lost on its way, whatever the network does. */
+  readonly isLost?: boolean;
+  /** Whether the node ignores it if the client has died by then, as it notices that the connection is closed. */
+  readonly endsWithClient?: boolean;
   /** Asks the node. */
   ask(node: LockNode): Promise<Reply>;
   /** Called when a copy of the request leaves. */
@@ -29,10 +37,10 @@ export interface Exchange<Reply> {
   excuse?(): void;
   /** Called at the node with its reply. */
   replied?(reply: Reply): void;
-  /** Describes the node's reply. */
-  describe(reply: Reply): Remark;
-  /** What the reply amounts to, and the token in it. Default: `done`. */
-  outcome?(reply: Reply): Pick<MessageTrace, "outcome" | "fence">;
+  /** Describes the node's reply. Default: the timeline does not show it. */
+  describe?(reply: Reply): Remark;
+  /** What the reply amounts to. Default: `done`. */
+  outcome?(reply: Reply): ReplyOutcome;
   /** Called at the node when it has answered, or failed to. */
   answered?(): void;
   /** Returns the reply as the process sees it. Default: unchanged. */
@@ -57,13 +65,13 @@ interface Sent<Reply> {
 
 /** The way of requests and replies between one process and one node. */
 export class Link {
+  readonly toClient: Wire;
   readonly #client: ClientProcess;
   readonly #host: NodeHost;
   readonly #network: Network;
-  readonly #faults = new Map<number, readonly PerMessage[]>();
+  readonly #faults: readonly PerMessage[];
   readonly #dice: Dice;
   readonly #toNode: Wire;
-  readonly #toClient: Wire;
   #requests = 0;
 
   /**
@@ -72,34 +80,28 @@ export class Link {
    * @param network the network between them
    * @param faults the faults that strike messages on this way
    */
-  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[]) {
+  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[] = []) {
     this.#client = client;
     this.#host = host;
     this.#network = network;
     this.#dice = client.dice.fork(host.name);
     this.#toNode = new Wire(network);
-    this.#toClient = new Wire(network);
-    for (const fault of faults) {
-      if (!("message" in fault)) continue;
-      const others = this.#faults.get(fault.message) ?? [];
-      this.#faults.set(fault.message, [...others, fault]);
-    }
+    this.toClient = new Wire(network);
+    this.#faults = faults.filter((fault) => "message" in fault);
   }
 
   /** Sends a request. Settles with the node's reply; never settles if a message is lost. */
   send<Reply>(exchange: Exchange<Reply>): Promise<Reply> {
     const number = ++this.#requests;
-    const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
+    const { nowMs: departsMs, name } = this.#client;
+    this.#network.recorder.log(departsMs, name, () => {
+      return { attempt: exchange.attempt, to: this.#host.name, what: exchange.request() };
+    });
     return new Promise((resolve, reject) => {
-      const { lives: life } = this.#host;
-      const departsMs = this.#client.nowMs;
       const sent: Sent<Reply> = {
-        exchange,
-        life,
-        faults,
-        dice: this.#dice.fork(number),
-        departsMs,
-        sentAtMs: departsMs,
+        ...{ exchange, life: this.#host.lives, departsMs, sentAtMs: departsMs },
+        faults: this.#network.isCalm ? [] : this.#faults.filter(({ message }) => message === number),
+        dice: exchange.dice ?? this.#dice.fork(number),
         resolve: (reply) => {
           exchange.settles?.();
           resolve(reply);
@@ -109,9 +111,9 @@ export class Link {
           reject(reason);
         },
       };
-      if (this.#isLost(sent, "request")) this.#trace(sent, undefined);
+      if (exchange.isLost || this.#isLost(sent, "request")) this.#trace(sent, undefined);
       else this.#transmit(sent);
-      for (const fault of faults) {
+      for (const fault of sent.faults) {
         if (fault.kind !== "repeated message") continue;
         this.#network.struck(fault);
         exchange.excuse?.();
@@ -128,62 +130,61 @@ export class Link {
     const request = this.#trace(sent, atMs);
     exchange.departs?.();
     world.at(atMs, phase.input, () => {
-      if (!this.#client.livedAt(sent.sentAtMs)) return exchange.excuse?.();
+      const client = this.#client;
+      const isIgnored = exchange.endsWithClient ? client.isDead : !client.livedAt(sent.sentAtMs);
+      if (isIgnored) return exchange.excuse?.();
       if (this.#isAway(sent, request)) return;
       if (request !== undefined) request.readAtMs = world.nowMs;
       const { node } = this.#host;
       new Promise<Reply>((resolve) => resolve(exchange.ask(node))).then(
         (reply) => {
           exchange.replied?.(reply);
-          this.#log(() => exchange.describe(reply));
+          this.#log(() => exchange.describe && { from: this.#host.name, ...exchange.describe(reply) });
           exchange.answered?.();
-          const about = (): Answer => ({ ...exchange.describe(reply), outcome: "done", ...exchange.outcome?.(reply) });
-          this.#answer(sent, request, about, () => sent.resolve(exchange.read?.(reply) ?? reply));
+          const outcome = exchange.outcome?.(reply) ?? "done";
+          this.#answer(sent, request, outcome, () => sent.resolve(exchange.read?.(reply) ?? reply));
         },
         (reason) => {
-          const what = (): string => `fails to ${exchange.what()}: ${reason}`;
           exchange.refused?.(reason);
-          this.#log(what);
+          this.#log(() => exchange.task && `fails to ${exchange.task()}: ${reason}`);
           exchange.answered?.();
-          this.#answer(
-            sent,
-            request,
-            () => ({ what: what(), outcome: "failed" }),
-            () => sent.reject(reason),
-          );
+          this.#answer(sent, request, "failed", () => sent.reject(reason));
         },
       );
     });
   }
 
   /** Records a request, if there is a trace. */
-  #trace<Reply>(sent: Sent<Reply>, arrivesAtMs: number | undefined): MessageTrace | undefined {
-    const [from, to] = [this.#client.name, this.#host.name];
-    return this.#network.recorder.tracer?.sends(sent.exchange.topic(), {
-      ...{ from, to, part: "request", sentAtMs: sent.departsMs, arrivesAtMs },
-      isRepeated: sent.life === undefined,
+  #trace<Reply>({ exchange, life, departsMs }: Sent<Reply>, arrivesAtMs?: number): MessageTrace | undefined {
+    const { kind, attempt } = exchange;
+    return this.#network.recorder.tracer?.sends({
+      ...{ from: this.#client.name, to: this.#host.name, part: "request", exchange: kind, attempt },
+      ...{ sentAtMs: departsMs, arrivesAtMs, isRepeated: life === undefined },
     });
   }
 
   /** Whether the node is down, or has crashed since the request was sent: the request is then lost. */
   #isAway<Reply>(sent: Sent<Reply>, request: MessageTrace | undefined): boolean {
     const host = this.#host;
-    const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
+    const { exchange, life } = sent;
+    const hasCrashed = life !== undefined && life !== host.lives;
     if (!host.isDown && !hasCrashed) return false;
-    this.#log(() => `does not get the request to ${sent.exchange.what()}`);
-    sent.exchange.excuse?.();
-    const reason = "connection refused";
-    const refuse = (): void => sent.reject(new Error(reason));
-    if (!host.isSilent) this.#answer(sent, request, () => ({ what: reason, outcome: "refused" }), refuse);
+    this.#log(() => exchange.task && `does not get the request to ${exchange.task()}`);
+    exchange.excuse?.();
+    if (!host.isSilent) this.#answer(sent, request, "refused", () => sent.reject(new Error("connection refused")));
     return true;
   }
 
-  #answer<Reply>(sent: Sent<Reply>, request: MessageTrace | undefined, about: () => Answer, arrive: () => void): void {
+  #answer<Reply>(
+    sent: Sent<Reply>,
+    request: MessageTrace | undefined,
+    outcome: ReplyOutcome,
+    arrive: () => void,
+  ): void {
     const { world, recorder } = this.#network;
-    const atMs = this.#isLost(sent, "reply")
-      ? undefined
-      : this.#toClient.carry(world.nowMs, this.#delayMs(sent, "reply"));
-    const reply = request && recorder.tracer?.answers(request, about(), world.nowMs, atMs);
+    const isLost = this.#isLost(sent, "reply");
+    const atMs = isLost ? undefined : this.toClient.carry(world.nowMs, this.#delayMs(sent, "reply"));
+    const reply = request && recorder.tracer?.answers(request, outcome, world.nowMs, atMs);
     if (atMs === undefined) return;
     this.#client.receive(atMs, () => {
       if (reply !== undefined) reply.readAtMs = this.#client.nowMs;
@@ -212,7 +213,7 @@ export class Link {
     return delayMs;
   }
 
-  #log(remark: () => Remark | string): void {
+  #log(remark: () => Remark | string | undefined): void {
     const { recorder, world } = this.#network;
     recorder.log(world.nowMs, `node ${this.#host.name}`, remark);
   }

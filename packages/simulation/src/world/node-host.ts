@@ -111,22 +111,18 @@ export class NodeHost {
     return this.#watches;
   }
 
-  /** Starts a watch. Resolves with an error if the node cannot. */
+  /** Starts a watch. Rejects if the node cannot. */
   async watch(
     client: string,
     resources: readonly string[],
     announce: (resource: string, next?: string) => void,
-  ): Promise<OpenWatch | Error> {
-    try {
-      const isOpen = (): boolean => this.#watches.has(open);
-      const close = await this.#node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
-      if (close === undefined) return new Error("the node has no watch()");
-      const open: OpenWatch = { client, resources, close, isExcused: false };
-      this.#watches.add(open);
-      return open;
-    } catch (error) {
-      return new Error(String(error));
-    }
+  ): Promise<OpenWatch> {
+    const isOpen = (): boolean => this.#watches.has(open);
+    const close = await this.#node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
+    if (close === undefined) throw new Error("the node has no watch()");
+    const open: OpenWatch = { client, resources, close, isExcused: false };
+    this.#watches.add(open);
+    return open;
   }
 
   /** Ends a watch. */

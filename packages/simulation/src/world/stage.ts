@@ -51,7 +51,7 @@ export function setStage(
   const dice = new Dice(scenario.seed);
   const { settings } = scenario;
   const network = new Network(world, recorder, settings);
-  const storage = new Storage(world, recorder, settings.latencyMs, scenario.faults);
+  const storage = new Storage(network, scenario.faults);
   const hosts = nodeNames(scenario.nodes).map(
     (name) => new NodeHost(world, name, createNode, dice.fork(name), settings),
   );

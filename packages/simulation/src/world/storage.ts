@@ -1,9 +1,10 @@
 import type { LockMode, StorageKind } from "../history/history.ts";
-import type { HeldRecord, Recorder } from "../history/recorder.ts";
+import type { HeldRecord } from "../history/recorder.ts";
 import type { AccessResult, AccessTrace } from "../history/trace.ts";
 import type { Fault, LateAccess } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { phase, type World } from "./world.ts";
+import type { Network } from "./network.ts";
+import { phase } from "./world.ts";
 
 /** What each kind of storage did with an access. */
 export type Seen = Readonly<Record<StorageKind, AccessResult>>;
@@ -16,9 +17,6 @@ interface Register {
   readonly highest: Record<LockMode, number>;
 }
 
-/** The exceptional effects of an access. */
-type Remarks = Partial<Pick<AccessResult, "lost" | "isNonrepeatable">>;
-
 const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
 
 /**
@@ -27,24 +25,18 @@ const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks no
  * refuses late writers after a newer read or write, and late readers after a newer write.
  */
 export class Storage {
-  readonly #world: World;
-  readonly #recorder: Recorder;
-  readonly #latencyMs: readonly [number, number];
+  readonly #network: Network;
   readonly #faults: readonly LateAccess[];
   readonly #registers = new Map<string, Register>();
   readonly #accesses = new Map<string, number>();
   #writes = 0;
 
   /**
-   * @param world the world that it is part of
-   * @param recorder records lost updates and nonrepeatable reads
-   * @param latencyMs the shortest and the longest time that a message takes, in milliseconds
+   * @param network the network whose latency its messages have, too
    * @param faults all faults of the scenario; those of single accesses strike here
    */
-  constructor(world: World, recorder: Recorder, latencyMs: readonly [number, number], faults: readonly Fault[]) {
-    this.#world = world;
-    this.#recorder = recorder;
-    this.#latencyMs = latencyMs;
+  constructor(network: Network, faults: readonly Fault[]) {
+    this.#network = network;
     this.#faults = faults.filter((fault) => fault.kind === "late access");
   }
 
@@ -70,24 +62,22 @@ export class Storage {
     resource: string,
     perform: (kind: StorageKind) => AccessResult,
   ): Promise<Seen> {
-    const { process, attempt, mode, fence } = lock;
+    const { world, recorder } = this.#network;
+    const { process, attempt, fence } = lock;
     process.beforeActing();
     lock.believe();
-    this.#recorder.log(process.nowMs, process.name, () => `${describeAccess(kind, resource)} under lock ${attempt}`);
+    recorder.log(process.nowMs, process.name, () => `${describeAccess(kind, resource)} under lock ${attempt}`);
     return new Promise((resolve) => {
       const sentAtMs = process.nowMs;
       const arrivesAtMs = sentAtMs + this.#delayMs(process) + this.#latenessMs(process);
-      const facts = { client: process.name, attempt, mode, fence, resource, kind, sentAtMs, arrivesAtMs };
-      const trace = this.#recorder.tracer?.accesses(facts);
-      this.#world.at(arrivesAtMs, phase.input, () => {
+      const facts = { client: process.name, attempt, fence, resource, kind, sentAtMs, arrivesAtMs };
+      const trace = recorder.tracer?.accesses(facts);
+      world.at(arrivesAtMs, phase.input, () => {
         if (!process.livedAt(sentAtMs)) return;
         if (kind === "write") this.#writes += 1;
-        const results = Object.fromEntries(kinds.map((each) => [each, perform(each)])) as Record<
-          StorageKind,
-          AccessResult
-        >;
+        const results = Object.fromEntries(kinds.map((each) => [each, perform(each)])) as unknown as Seen;
         if (trace !== undefined) trace.results = results;
-        process.receive(this.#world.nowMs + this.#delayMs(process), () => resolve(results));
+        process.receive(world.nowMs + this.#delayMs(process), () => resolve(results));
       });
     });
   }
@@ -102,10 +92,11 @@ export class Storage {
     const result = this.#read(kind, lock, resource);
     if (before.outcome !== "accepted" || result.outcome !== "accepted" || result.value === before.value) return result;
     const { lastLock: writer } = this.#register(kind, resource);
-    const atMs = this.#world.nowMs;
-    this.#recorder.nonrepeatableReads.push({ atMs, storage: kind, resource, reader: lock.attempt, writer });
+    const { world, recorder } = this.#network;
+    const read = { atMs: world.nowMs, storage: kind, resource, reader: lock.attempt, writer };
+    recorder.nonrepeatableReads.push(read);
     this.#log(() => `(${kind}) shows lock ${lock.attempt} another value of ${resource} than before: of lock ${writer}`);
-    return { ...result, isNonrepeatable: true };
+    return result;
   }
 
   #write(kind: StorageKind, lock: HeldRecord, resource: string, basis: AccessResult): AccessResult {
@@ -114,14 +105,15 @@ export class Storage {
     if (kind !== "checks nothing" && !this.#admits(register, lock, kind)) return resultOf(register, "refused");
     const lost = basis.value === register.lastWrite ? undefined : register.lastLock;
     if (lost !== undefined) {
-      this.#recorder.lostUpdates.push({ atMs: this.#world.nowMs, storage: kind, resource, lost, by: lock.attempt });
+      const { world, recorder } = this.#network;
+      recorder.lostUpdates.push({ atMs: world.nowMs, storage: kind, resource, lost, by: lock.attempt });
       this.#log(
         () => `(${kind}) loses the update of lock ${lost} on ${resource}: lock ${lock.attempt} had not read it`,
       );
     }
     register.lastWrite = this.#writes;
     register.lastLock = lock.attempt;
-    return resultOf(register, "accepted", { lost });
+    return resultOf(register, "accepted", lost);
   }
 
   #admits(register: Register, lock: HeldRecord, kind: StorageKind): boolean {
@@ -146,7 +138,7 @@ export class Storage {
   }
 
   #delayMs(process: ClientProcess): number {
-    return process.storageDice.between(...this.#latencyMs);
+    return process.storageDice.between(...this.#network.latencyMs);
   }
 
   /** How much a fault delays the client's next access, in milliseconds. */
@@ -155,12 +147,13 @@ export class Storage {
     this.#accesses.set(name, number);
     const fault = this.#faults.find(({ client, access }) => client === name && access === number);
     if (fault === undefined) return 0;
-    this.#recorder.faultStruck(this.#world.nowMs, fault);
+    this.#network.struck(fault);
     return fault.byMs;
   }
 
   #log(what: () => string): void {
-    this.#recorder.log(this.#world.nowMs, "storage", what);
+    const { recorder, world } = this.#network;
+    recorder.log(world.nowMs, "storage", what);
   }
 }
 
@@ -168,9 +161,8 @@ function describeAccess(kind: AccessTrace["kind"], resource: string): string {
   return kind === "read again" ? `reads ${resource} again` : `${kind}s ${resource}`;
 }
 
-function resultOf(register: Register, outcome: AccessResult["outcome"], remarks: Remarks = {}): AccessResult {
+function resultOf(register: Register, outcome: AccessResult["outcome"], lost?: string): AccessResult {
   const { lastWrite: value, lastLock, highest } = register;
   const writtenBy = value === 0 ? undefined : lastLock;
-  const { lost, isNonrepeatable = false } = remarks;
-  return { outcome, highest: Math.max(highest.exclusive, highest.shared), value, writtenBy, lost, isNonrepeatable };
+  return { outcome, highest: Math.max(highest.exclusive, highest.shared), value, writtenBy, lost };
 }

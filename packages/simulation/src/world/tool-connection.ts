@@ -1,6 +1,4 @@
 import type { Floor, LockNode, ScanPortion } from "@holdfast/core";
-import type { ExchangeKind } from "../history/trace.ts";
-import type { Topic } from "../history/tracer.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { type Exchange, Link } from "./link.ts";
@@ -11,7 +9,6 @@ import type { NodeHost } from "./node-host.ts";
 export class ToolConnection implements LockNode {
   readonly name: string;
   readonly #process: ClientProcess;
-  readonly #network: Network;
   readonly #link: Link;
 
   /**
@@ -23,7 +20,6 @@ export class ToolConnection implements LockNode {
   constructor(process: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[]) {
     this.name = host.name;
     this.#process = process;
-    this.#network = network;
     this.#link = new Link(process, host, network, faults);
   }
 
@@ -36,7 +32,7 @@ export class ToolConnection implements LockNode {
     const what = floor + epoch === 0 ? "read the floor" : `raise the floor to ${floor} and the epoch to ${epoch}`;
     return this.#send<Floor>("raise floor", what, {
       ask: async (node) => methodOf(node, "raiseFloor")(request),
-      describe: (kept) => ({ from: this.name, what: `has the floor ${kept.floor} and the epoch ${kept.epoch}` }),
+      describe: (kept) => ({ what: `has the floor ${kept.floor} and the epoch ${kept.epoch}` }),
     });
   };
 
@@ -44,17 +40,18 @@ export class ToolConnection implements LockNode {
     return this.#send<ScanPortion>("scan", "scan its counters and claims", {
       ask: async (node) => methodOf(node, "scan")(request),
       describe: ({ counters, highest, claims }) => {
-        return { from: this.name, what: `has ${counters} counters up to ${highest}, and ${claims.length} claims` };
+        return { what: `has ${counters} counters up to ${highest}, and ${claims.length} claims` };
       },
     });
   };
 
-  #send<Reply>(kind: ExchangeKind, what: string, exchange: Pick<Exchange<Reply>, "ask" | "describe">): Promise<Reply> {
-    const process = this.#process;
-    process.step();
-    this.#network.recorder.log(process.nowMs, process.name, () => ({ to: this.name, what: `to ${what}` }));
-    const topic = (): Topic => ({ exchange: kind, resources: [], what: `to ${what}` });
-    return this.#link.send<Reply>({ ...exchange, what: () => what, topic });
+  #send<Reply>(
+    kind: "raise floor" | "scan",
+    task: string,
+    exchange: Pick<Exchange<Reply>, "ask" | "describe">,
+  ): Promise<Reply> {
+    this.#process.step();
+    return this.#link.send<Reply>({ ...exchange, kind, request: () => `to ${task}`, task: () => task });
   }
 }
 

@@ -48,7 +48,7 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
   const cancelAbort = controller && process.startTimer(abortAfterMs ?? 0, () => controller.abort(gaveUp));
   const options = { ...optionsOf(operation), signal: controller?.signal };
   const waiter = waiters.enter({ resources, mode, timeoutMs: timeoutMsOf(operation) });
-  const call = place.recorder.tracer?.calls({ ...operation, client: process.name }, waiter);
+  place.recorder.tracer?.calls(process.name, waiter);
   try {
     if (by === "using") {
       await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiters, waiter));
@@ -59,12 +59,8 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
       const record = await hold(place, operation, lock, waiters, waiter);
       await finish(operation, lock, record);
     }
-  } catch (error) {
-    call?.rejects(error);
-    throw error;
   } finally {
     waiters.leave(waiter);
-    call?.ends();
     cancelAbort?.();
   }
 }
