@@ -8,7 +8,7 @@ afterAll(stopSharedDatabase);
 
 const titled = situations.map((situation) => [situation.code, situation.how, situation] as const);
 
-test.for(titled)("examine() finds %s: %s", async ([code, , { also, examine }]) => {
+test.for(titled)("examine() finds %s: %s", async ([code, , { also = ["single-server"], examine }]) => {
   const { findings } = await examine();
   expect(new Set(findings.map((finding) => finding.code))).toEqual(new Set([code, ...also]));
 });

@@ -1,12 +1,9 @@
 /** The findings about floors and epochs: servers that lost their counters, and servers that change. */
 import { servedText } from "../membership/stages.ts";
 import { quorumOf, type ServerSet, setsOf } from "../servers/sets.ts";
-import type { Facts, ServerFacts } from "./facts.ts";
-import type { FindingKind, Rule } from "./finding-kind.ts";
+import type { Facts, ServerFacts, ServerView } from "./facts.ts";
+import type { Findings } from "./finding-kind.ts";
 import type { Stored } from "./stored.ts";
-
-/** The codes of the findings. */
-export type ChangeCode = "epoch-refused" | "epoch-behind" | "needs-heal" | "floor-missing";
 
 /** A server with fewer than this share of the counters of another one has lost counters, or never had them. */
 const counterShareMin = 0.1;
@@ -17,8 +14,8 @@ const telltaleCounters = 20;
 
 const healing = "Run holdfast heal for this server: until then, tokens depend on the clocks of clients.";
 
-/** The kinds of findings. */
-export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
+/** The findings, whose rules need to know nothing about the kind of server. */
+export const changeFindings: Findings<ServerView> = {
   "epoch-refused": {
     severity: "error",
     level: "efficiency",
@@ -26,12 +23,24 @@ export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
     remedy:
       "Give the clients the epoch and the servers of the current stage, which holdfast migrate status shows, or pass " +
       "theirs to the doctor with --epoch.",
+    rule: (_, { epoch }, { stored }) => {
+      if (stored === null || stored.epoch === 0 || Math.abs(stored.epoch - epoch) <= 1) return null;
+      return `serves ${servedBy(stored)}, and yours are of epoch ${epoch}`;
+    },
   },
   "epoch-behind": {
     severity: "warning",
     level: "exclusion",
     when: "it is at an earlier epoch than another server of its set",
     remedy: "Repeat the last step of holdfast migrate, or run holdfast heal for this server: both raise its epoch.",
+    rule: (_, facts, { name, stored }) => {
+      // A change deliberately leaves servers of the old set behind.
+      const sets = setsWith(name, facts).filter((set) => set.name !== "old");
+      const peers = sets.flatMap(({ members }) => members.flatMap((each) => each.stored ?? []));
+      const [newest] = peers.sort((a, b) => b.epoch - a.epoch);
+      if (stored === null || newest === undefined || newest.epoch <= stored.epoch) return null;
+      return `is at epoch ${stored.epoch} and serves ${servedBy(stored)}, and another server of its set is at ${newest.epoch}`;
+    },
   },
   "needs-heal": {
     severity: "warning",
@@ -40,6 +49,18 @@ export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
       "it has no floor and less than a tenth of the fence counters of another server of its kind: it came back empty, is " +
       "new, or unused counters were deleted",
     remedy: healing,
+    rule: (view, facts, { name, stored }) => {
+      if (stored === null || stored.counters === null || !stored.isComplete || stored.floor > 0) return null;
+      // The new set needs floors only when clients use it alone. By then `floor-missing` finds servers without one.
+      const sets = setsWith(name, facts).filter((set) => set.name !== "new");
+      // Redis has a bounded number of counters, other kinds one for each resource.
+      // A floor may be kept as counters.
+      const comparable = ({ view: other, stored: kept }: ServerFacts) => other?.kind === view.kind && !kept?.floor;
+      const peers = sets.flatMap(({ members }) => members.filter(comparable));
+      const most = mostCounters(peers);
+      if (most < telltaleCounters || stored.counters >= most * counterShareMin) return null;
+      return `has no floor, and ${stored.counters} fence counters where another has ${most}`;
+    },
   },
   "floor-missing": {
     severity: "warning",
@@ -48,45 +69,14 @@ export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
       "it has no floor and fewer fence counters than those with a floor, which are a majority of its set: a change of " +
       "servers did not reach it, or it came back empty",
     remedy: healing,
-  },
-};
-
-/** The rules. They need to know nothing about the kind of server. */
-export const changeRules: Readonly<Record<ChangeCode, Rule>> = {
-  "epoch-refused": (_, { epoch }, { stored }) => {
-    if (stored === null || stored.epoch === 0 || Math.abs(stored.epoch - epoch) <= 1) return null;
-    return `serves ${servedBy(stored)}, and yours are of epoch ${epoch}`;
-  },
-
-  "epoch-behind": (_, facts, { name, stored }) => {
-    // A change deliberately leaves servers of the old set behind.
-    const sets = setsWith(name, facts).filter((set) => set.name !== "old");
-    const peers = sets.flatMap(({ members }) => members.flatMap((each) => each.stored ?? []));
-    const [newest] = peers.sort((a, b) => b.epoch - a.epoch);
-    if (stored === null || newest === undefined || newest.epoch <= stored.epoch) return null;
-    return `is at epoch ${stored.epoch} and serves ${servedBy(stored)}, and another server of its set is at ${newest.epoch}`;
-  },
-
-  "needs-heal": (view, facts, { name, stored }) => {
-    if (stored === null || stored.counters === null || !stored.isComplete || stored.floor > 0) return null;
-    // The new set needs floors only when clients use it alone. By then `floor-missing` finds servers without one.
-    const sets = setsWith(name, facts).filter((set) => set.name !== "new");
-    // Redis has a bounded number of counters, other kinds one for each resource.
-    // A floor may be kept as counters.
-    const comparable = ({ view: other, stored: kept }: ServerFacts) => other?.kind === view.kind && !kept?.floor;
-    const peers = sets.flatMap(({ members }) => members.filter(comparable));
-    const most = mostCounters(peers);
-    if (most < telltaleCounters || stored.counters >= most * counterShareMin) return null;
-    return `has no floor, and ${stored.counters} fence counters where another has ${most}`;
-  },
-
-  "floor-missing": (_, facts, { name, stored }) => {
-    if (stored === null || stored.floor > 0) return null;
-    const isMissed = setsWith(name, facts).some(({ members }) => {
-      const floored = members.filter((each) => (each.stored?.floor ?? 0) > 0);
-      return floored.length >= quorumOf(members.length) && !neverLost(stored, mostCounters(floored));
-    });
-    return isMissed ? "has no floor, and most servers of its set have one" : null;
+    rule: (_, facts, { name, stored }) => {
+      if (stored === null || stored.floor > 0) return null;
+      const isMissed = setsWith(name, facts).some(({ members }) => {
+        const floored = members.filter((each) => (each.stored?.floor ?? 0) > 0);
+        return floored.length >= quorumOf(members.length) && !neverLost(stored, mostCounters(floored));
+      });
+      return isMissed ? "has no floor, and most servers of its set have one" : null;
+    },
   },
 };
 

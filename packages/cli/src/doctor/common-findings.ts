@@ -1,16 +1,6 @@
 /** The findings that servers of several kinds share. */
 import { shortMs } from "../output/format.ts";
-import type { FindingKind, Rule } from "./finding-kind.ts";
-
-/** The codes of the findings. */
-export type CommonCode =
-  | "unreachable"
-  | "cannot-lock"
-  | "permissions-missing"
-  | "version-unsupported"
-  | "clock-differs"
-  | "hidden"
-  | "unencrypted";
+import type { CommonCode, CommonRules, FindingKind } from "./finding-kind.ts";
 
 /**
  * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
@@ -63,10 +53,17 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
     remedy:
       "Use TLS (rediss://, etcds:// or sslmode=verify-full) unless the network is trusted: the password and the owners of locks can be read.",
   },
+  "no-password": {
+    severity: "notice",
+    level: null,
+    when: "it accepts clients without a password",
+    remedy:
+      "Set requirepass or ACL users on Redis, or enable authentication on etcd: any client that reaches it can release locks and write counters.",
+  },
 };
 
 /** The rules that need to know nothing about the kind of server. */
-export const commonRules: Readonly<Partial<Record<CommonCode, Rule>>> = {
+export const commonRules: CommonRules = {
   "clock-differs": ({ clock }) => {
     if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMsMax) return null;
     const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];

@@ -29,6 +29,23 @@ export type Rule<View extends ServerView = ServerView> = (
   server: ServerFacts,
 ) => string | null;
 
+/** The findings about a server that replies, by code: each with its rule. */
+export type Findings<View extends ServerView> = Readonly<Record<string, FindingKind & { readonly rule: Rule<View> }>>;
+
+/** The codes of the findings that servers of several kinds share. */
+export type CommonCode =
+  | "unreachable"
+  | "cannot-lock"
+  | "permissions-missing"
+  | "version-unsupported"
+  | "clock-differs"
+  | "hidden"
+  | "unencrypted"
+  | "no-password";
+
+/** The rules of one kind of server for these findings, by code. */
+export type CommonRules<View extends ServerView = ServerView> = Readonly<Partial<Record<CommonCode, Rule<View>>>>;
+
 /** What the report shows about a server of any kind. Null if the user may not see it. */
 export interface Summary {
   /** A value that no other server has. */
@@ -44,7 +61,7 @@ export interface Summary {
 
 /** The part of the doctor that knows one kind of server. */
 export interface Specialist<View extends ServerView = ServerView> {
-  /** The rules for findings about a server that replies, by code. */
-  readonly rules: Readonly<Record<string, Rule<View>>>;
+  readonly findings: Findings<View>;
+  readonly commonRules: CommonRules<View>;
   summarize(view: View): Summary;
 }

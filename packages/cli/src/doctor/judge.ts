@@ -1,14 +1,17 @@
 import { setsOf, spareOf } from "../servers/sets.ts";
-import { type Code, kinds, rulesFor, type SetCode } from "./catalogue.ts";
+import { kinds } from "./catalogue.ts";
+import { changeFindings } from "./change-findings.ts";
+import { commonKinds, commonRules } from "./common-findings.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
-import { type Severity, severities } from "./finding-kind.ts";
+import { type CommonCode, type FindingKind, type Severity, severities } from "./finding-kind.ts";
 import { isAtMost, type Level, levels } from "./levels.ts";
-import { setRules } from "./set-rules.ts";
+import { setFindings } from "./set-findings.ts";
+import { specialistFor } from "./specialists.ts";
 import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
 /** A finding about the servers. */
 export interface Finding {
-  readonly code: Code;
+  readonly code: string;
   readonly severity: Severity;
   /** The name of the server; null if the finding is about all servers together. */
   readonly server: string | null;
@@ -57,23 +60,27 @@ function levelOf(findings: readonly Finding[]): Level | null {
 }
 
 function findingsOfSet(facts: Facts): Finding[] {
-  const codes = Object.keys(setRules) as SetCode[];
-  return codes.flatMap((code) => finding(code, null, setRules[code](facts)));
+  return Object.entries(setFindings).flatMap(([code, kind]) => finding(code, kind, null, kind.rule(facts)));
 }
 
 function findingsOf(server: ServerFacts, facts: Facts): Finding[] {
   const { name, view, failure } = server;
-  if (view === null) return finding("unreachable", name, `cannot be used: ${failure}`);
-  return rulesFor(view).flatMap(([code, rule]) => finding(code, name, rule(view, facts, server)));
+  if (view === null) return finding("unreachable", commonKinds.unreachable, name, `cannot be used: ${failure}`);
+  const specialist = specialistFor(view);
+  const shared = Object.entries({ ...commonRules, ...specialist.commonRules }).map(([code, rule]) => {
+    return [code, { ...commonKinds[code as CommonCode], rule }] as const;
+  });
+  const checked = [...shared, ...Object.entries({ ...changeFindings, ...specialist.findings })];
+  return checked.flatMap(([code, kind]) => finding(code, kind, name, kind.rule(view, facts, server)));
 }
 
-function finding(code: Code, server: string | null, message: string | null): Finding[] {
+function finding(code: string, kind: FindingKind, server: string | null, message: string | null): Finding[] {
   if (message === null) return [];
-  const { severity, level, remedy } = kinds[code];
+  const { severity, level, remedy } = kind;
   return [{ code, severity, server, message, remedy, level }];
 }
 
-const codes = Object.keys(kinds) as Code[];
+const codes = Object.keys(kinds);
 
 function byWeight(a: Finding, b: Finding): number {
   return (

@@ -3,11 +3,11 @@ import { listed, longMs, shortMs } from "../output/format.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import type { Terminal } from "../output/terminal.ts";
-import { summaryOf } from "./catalogue.ts";
 import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
 import { type Finding, findingsAgainst } from "./judge.ts";
 import { type Level, levelDescriptions, levels } from "./levels.ts";
 import type { Report } from "./report.ts";
+import { summaryOf } from "./specialists.ts";
 
 /** Formats the report for people. */
 export function renderReport(report: Report, terminal: Terminal): string {

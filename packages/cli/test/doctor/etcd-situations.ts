@@ -19,7 +19,6 @@ export const etcdSituations: readonly Situation[] = [
   {
     code: "no-password",
     how: "an etcd server without authentication",
-    also: ["single-server"],
     examine: async () => {
       const server = await startEtcdServer();
       onTestFinished(() => server.stop());

@@ -1,4 +1,4 @@
-import { type Code, kinds } from "../../src/doctor/catalogue.ts";
+import { kinds } from "../../src/doctor/catalogue.ts";
 import { severities } from "../../src/doctor/finding-kind.ts";
 import { levelDescriptions, levels } from "../../src/doctor/levels.ts";
 import { renderReport } from "../../src/doctor/render.ts";
@@ -72,11 +72,10 @@ Keys and codes may be added, but existing ones do not change.`;
 
 /** Returns the page with the requirements of each level, and the servers that show each finding. */
 export function doctorPage(situations: readonly Situation[]): string {
-  const codes = severities.flatMap((severity) =>
-    (Object.keys(kinds) as Code[]).filter((code) => kinds[code].severity === severity),
+  const bySeverity = severities.flatMap((severity) =>
+    Object.entries(kinds).filter(([, kind]) => kind.severity === severity),
   );
-  const rows = codes.map((code) => {
-    const { severity, level, when } = kinds[code];
+  const rows = bySeverity.map(([code, { severity, level, when }]) => {
     const shown = situations.filter((situation) => situation.code === code).map(({ how }) => how);
     return [`\`${code}\``, severity, level ?? "", when, shown.join("; ")];
   });

@@ -12,7 +12,6 @@ import {
 } from "./postgres-lab.ts";
 import type { Situation } from "./situation.ts";
 
-const also = ["single-server"] as const;
 const locking = "SELECT, INSERT, UPDATE";
 
 /** Examines the shared server after these statements, over a table of its own. */
@@ -37,56 +36,50 @@ export const postgresSituations: readonly Situation[] = [
   {
     code: "table-missing",
     how: "a PostgreSQL database without the table",
-    also: ["no-quorum", ...also],
+    also: ["no-quorum", "single-server"],
     examine: () => examineTable("nothing"),
   },
   {
     code: "table-differs",
     how: "a table without the column waiters",
-    also: ["no-quorum", ...also],
+    also: ["no-quorum", "single-server"],
     examine: () =>
       examineTable("differs", "CREATE TABLE differs (LIKE holdfast_locks)", "ALTER TABLE differs DROP waiters"),
   },
   {
     code: "table-unlogged",
     how: "a table after ALTER TABLE … SET UNLOGGED",
-    also,
     examine: () => examineTable("unlogged", "CREATE UNLOGGED TABLE unlogged (LIKE holdfast_locks INCLUDING ALL)"),
   },
   {
     code: "permissions-missing",
     how: "a PostgreSQL user without UPDATE",
-    also: ["no-quorum", ...also],
+    also: ["no-quorum", "single-server"],
     examine: async () => examineServers([await userOf(await sharedDatabase(), "SELECT, INSERT")]),
   },
   {
     code: "version-unsupported",
     how: "a proxy changes the version of a PostgreSQL server to 12",
-    also,
     examine: async () => examineServers([await urlOfVersion(await sharedDatabase(), 12)]),
   },
   {
     code: "loses-commits",
     how: "a user with synchronous_commit off",
-    also,
     examine: async () => examineServers([await userOf(await sharedDatabase(), locking, { synchronous_commit: "off" })]),
   },
   {
     code: "standby-behind",
     how: "a PostgreSQL server with an asynchronous standby",
-    also,
     examine: async () => examineServers([(await sharedPair()).primary.connectionString]),
   },
   {
     code: "hidden",
     how: "a PostgreSQL server with a standby, and a user without pg_read_all_stats",
-    also,
     examine: async () => examineServers([await userOf((await sharedPair()).primary, locking)]),
   },
   {
     code: "connections-scarce",
     how: "a server with --max-connections 10, and 6 open connections",
-    also,
     examine: async () => {
       const server = await startDatabase({ max_connections: 10 });
       await openConnections(server, 5);
@@ -96,13 +89,11 @@ export const postgresSituations: readonly Situation[] = [
   {
     code: "notifications-lost",
     how: "PgBouncer in transaction mode",
-    also,
     examine: async () => examineServers([await pooledUrl(await sharedDatabase())]),
   },
   {
     code: "idle-transactions",
     how: "a user with idle_in_transaction_session_timeout 0",
-    also,
     examine: async () =>
       examineServers([await userOf(await sharedDatabase(), locking, { idle_in_transaction_session_timeout: "0" })]),
   },

@@ -64,13 +64,11 @@ const redisSituations: readonly Situation[] = [
   {
     code: "node-timeout-too-short",
     how: "a proxy delivers each reply after 30 ms, and the node timeout is 10 ms",
-    also: ["single-server"],
     examine: async () => examineServers([await startFarUrl(15)], { nodeTimeoutMs: 10 }),
   },
   {
     code: "ttl-too-short",
     how: "a proxy delivers each reply after 30 ms, and the ttl is 1 s",
-    also: ["single-server"],
     examine: async () => examineServers([await startFarUrl(15)], { ttlMs: 1_000 }),
   },
   {
@@ -112,7 +110,6 @@ const redisSituations: readonly Situation[] = [
   {
     code: "sentinel",
     how: "a redis-server --sentinel monitors it",
-    also: ["single-server"],
     examine: async () => {
       const server = await startServer();
       await startSentinel(server);
@@ -128,7 +125,6 @@ const redisSituations: readonly Situation[] = [
   {
     code: "sharded",
     how: "a proxy conceals in the INFO of a cluster's only server that it is one",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlOfShards()]),
   },
   {
@@ -152,13 +148,11 @@ const redisSituations: readonly Situation[] = [
   {
     code: "version-unsupported",
     how: "a proxy changes the version in the INFO of a server to 5",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlOfVersion(5)]),
   },
   {
     code: "evicting",
     how: "a server with --maxmemory 100mb --maxmemory-policy allkeys-lru",
-    also: ["single-server"],
     examine: async () =>
       examineServers([await startUrl(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])]),
   },
@@ -177,19 +171,16 @@ const redisSituations: readonly Situation[] = [
   {
     code: "clock-differs",
     how: "a proxy sets the clock of a server a minute ahead",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlAhead(60_000)]),
   },
   {
     code: "hidden",
     how: "an ACL user with only the permissions for locks",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlForUser(locking)]),
   },
   {
     code: "epoch-refused",
     how: "a server at epoch 3, and clients of epoch 1",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlWith({ epoch: 3 })]),
   },
   {
@@ -221,13 +212,11 @@ const redisSituations: readonly Situation[] = [
   {
     code: "recovering",
     how: "a server that has just started, and a restart guard",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrl()], { restartGuardMs: 600_000 }),
   },
   {
     code: "has-replicas",
     how: "another server is a replica of it",
-    also: ["single-server"],
     examine: async () => {
       const server = await startServer();
       await startReplica(server);
@@ -237,37 +226,31 @@ const redisSituations: readonly Situation[] = [
   {
     code: "wake-ups-denied",
     how: "an ACL user without the channels",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlForUser(without("&holdfast:released:*"))]),
   },
   {
     code: "sharing-denied",
     how: "an ACL user without +zscore",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlForUser(without("+zscore"))]),
   },
   {
     code: "version-old",
     how: "a proxy changes the version in the INFO of a server to 6",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrlOfVersion(6)]),
   },
   {
     code: "evicting-policy",
     how: "a server with --maxmemory-policy allkeys-lru, and no --maxmemory",
-    also: ["single-server"],
     examine: async () => examineServers([await startUrl(["--maxmemory-policy", "allkeys-lru"])]),
   },
   {
     code: "no-password",
     how: 'a server with --requirepass ""',
-    also: ["single-server"],
     examine: async () => examineServers([(await startServer(["--requirepass", ""])).url]),
   },
   {
     code: "unencrypted",
     how: "the facts about a server, changed to another machine",
-    also: ["single-server"],
     examine: async () => {
       const report = await examineServers([await startUrl()]);
       const elsewhere = { ...report.servers[0]?.address, machine: "192.0.2.7" } as AddressFacts;

@@ -7,8 +7,6 @@ import { packageFolder } from "../support/program.ts";
 import { examineServers } from "./lab.ts";
 import type { Situation } from "./situation.ts";
 
-const also = ["single-server"] as const;
-
 /** Returns the path of a new file that is removed at the end of the test, on a disk even if temporary files are not. */
 async function newFile(): Promise<string> {
   const reports = join(packageFolder, "reports");
@@ -33,19 +31,17 @@ export const sqliteSituations: readonly Situation[] = [
   {
     code: "unreachable",
     how: "a SQLite file in a folder that does not exist",
-    also: ["no-quorum", ...also],
+    also: ["no-quorum", "single-server"],
     examine: async () => examineServers([`sqlite:${await newFile()}/none/locks.db`]),
   },
   {
     code: "network-file-system",
     how: "the facts about a file, changed to NFS",
-    also,
     examine: () => examineOn({ name: "nfs", isRemote: true }),
   },
   {
     code: "memory-file-system",
     how: "a file in /dev/shm",
-    also,
     examine: async () => {
       const path = `/dev/shm/holdfast-${process.pid}.db`;
       onTestFinished(async () => {
@@ -57,13 +53,11 @@ export const sqliteSituations: readonly Situation[] = [
   {
     code: "disk-nearly-full",
     how: "the facts about a file, changed to 8 MB",
-    also,
     examine: () => examineOn({ freeBytes: 8e6 }),
   },
   {
     code: "file-unprotected",
     how: "a file after chmod 666",
-    also,
     examine: async () => {
       const path = await newFile();
       await examineServers([`sqlite:${path}`]);

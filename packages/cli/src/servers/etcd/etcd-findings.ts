@@ -1,7 +1,6 @@
 /** What the doctor may find about an etcd cluster. */
-import type { CommonCode } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { FindingKind, Rule, Specialist } from "../../doctor/finding-kind.ts";
+import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
 
 /** The observations of an etcd cluster. Everything that its user may not see is null. */
@@ -23,35 +22,38 @@ export interface EtcdView extends ServerView {
   readonly hasLogin: boolean | null;
 }
 
-/** The codes of the findings. */
-export type EtcdCode = "alarm" | "member-silent" | "members-unnamed";
-
-/** The kinds of findings. */
-export const etcdKinds: Readonly<Record<EtcdCode, FindingKind>> = {
+const findings: Findings<EtcdView> = {
   alarm: {
     severity: "error",
     level: "exclusion",
     when: "an etcd cluster has raised an alarm: its space is used up, or a member is corrupt",
     remedy:
       "NOSPACE: compact and defragment, or raise --quota-backend-bytes, then etcdctl alarm disarm. CORRUPT: replace the member.",
+    rule: ({ alarms }) => (alarms?.length ? `has raised an alarm: ${listed(alarms)}` : null),
   },
   "member-silent": {
     severity: "warning",
     level: null,
     when: "a member of an etcd cluster does not reply",
     remedy: "Start it, or correct its address: the cluster survives fewer further failures.",
+    rule: ({ silent }) =>
+      silent.length > 0
+        ? `has ${silent.length === 1 ? "a member that does" : "members that do"} not reply: ${listed(silent)}`
+        : null,
   },
   "members-unnamed": {
     severity: "notice",
     level: null,
     when: "not all members of an etcd cluster are named",
     remedy: "Name all of them, etcd://a,b,c: locks then remain available while some are down.",
+    rule: ({ members, named }) =>
+      members !== null && members > named
+        ? `has ${members} members, ${named} of which ${named === 1 ? "is" : "are"} named`
+        : null,
   },
 };
 
-type RuledCode = EtcdCode | "no-password" | Extract<CommonCode, "cannot-lock" | "hidden" | "version-unsupported">;
-
-const rules: Readonly<Record<RuledCode, Rule<EtcdView>>> = {
+const commonRules: CommonRules<EtcdView> = {
   "cannot-lock": ({ lockFailure, alarms }) =>
     lockFailure === null || (alarms ?? []).length > 0 ? null : `failed a trial lock: ${lockFailure}`,
 
@@ -69,24 +71,13 @@ const rules: Readonly<Record<RuledCode, Rule<EtcdView>>> = {
     return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
   },
 
-  alarm: ({ alarms }) => (alarms?.length ? `has raised an alarm: ${listed(alarms)}` : null),
-
-  "member-silent": ({ silent }) =>
-    silent.length > 0
-      ? `has ${silent.length === 1 ? "a member that does" : "members that do"} not reply: ${listed(silent)}`
-      : null,
-
-  "members-unnamed": ({ members, named }) =>
-    members !== null && members > named
-      ? `has ${members} members, ${named} of which ${named === 1 ? "is" : "are"} named`
-      : null,
-
   "no-password": ({ hasLogin }) => (hasLogin === false ? "accepts clients without a password" : null),
 };
 
 /** The part of the doctor that knows etcd. */
 export const etcdSpecialist: Specialist<EtcdView> = {
-  rules,
+  findings,
+  commonRules,
   summarize: ({ clusterId, version, members }) => ({
     identity: clusterId,
     version: version && `etcd ${version}`,

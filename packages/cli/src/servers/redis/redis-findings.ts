@@ -1,42 +1,24 @@
 /** What the doctor may find about a Redis or Valkey server. */
-import type { CommonCode } from "../../doctor/common-findings.ts";
 import type { Facts } from "../../doctor/facts.ts";
-import type { FindingKind, Rule, Specialist } from "../../doctor/finding-kind.ts";
+import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
 import { listed, longMs } from "../../output/format.ts";
 import type { RedisView } from "./redis-view.ts";
 
-/** The codes of the findings. */
-export type RedisCode =
-  | "replica"
-  | "sentinel"
-  | "cluster"
-  | "sharded"
-  | "commands-missing"
-  | "evicting"
-  | "has-replicas"
-  | "forgets-claims"
-  | "restarted-lately"
-  | "forgets-counters"
-  | "recovering"
-  | "wake-ups-denied"
-  | "sharing-denied"
-  | "version-old"
-  | "evicting-policy"
-  | "no-password";
-
-/** The kinds of findings. */
-export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
+const findings: Findings<RedisView> = {
   replica: {
     severity: "error",
     level: "exclusion",
     when: "it is a replica",
     remedy: "Use an independent master instead: a replica repeats another server's vote.",
+    rule: ({ info }) => (info?.replicaOf ? `is a replica of ${info.replicaOf}` : null),
   },
   sentinel: {
     severity: "error",
     level: "exclusion",
     when: "Sentinel monitors it, and would replace it by a replica",
     remedy: "Use a server that no Sentinel manages: a failover loses the claims that had not reached the replica.",
+    rule: ({ sentinels }) =>
+      sentinels ? `is monitored by ${sentinels === 1 ? "a sentinel" : `${sentinels} sentinels`}` : null,
   },
   cluster: {
     severity: "error",
@@ -45,6 +27,7 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     remedy:
       "Use a standalone server: this one serves only the names of its own slots, and a replica may take its place " +
       "without some of its claims. A client for clusters serves all names.",
+    rule: ({ info }) => (info?.isCluster ? "is one server of a Redis Cluster" : null),
   },
   sharded: {
     severity: "warning",
@@ -53,24 +36,32 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     remedy:
       "Give resources that are locked together a common hash tag. Find out whether a server behind it can fail over to a " +
       "replica: that loses claims.",
+    rule: ({ access, info }) =>
+      access.isSharded && !info?.isCluster ? "distributes keys among several servers" : null,
   },
   "commands-missing": {
     severity: "error",
     level: "exclusion",
     when: "it lacks a command that locks need, for example after `rename-command`",
     remedy: "Undo rename-command, or use a server that has these commands.",
+    rule: ({ access: { unknownCommands } }) =>
+      unknownCommands.length > 0 ? `does not know ${listed(unknownCommands)}` : null,
   },
   evicting: {
     severity: "error",
     level: "exclusion",
     when: "it evicts keys when its memory is full",
     remedy: "Set maxmemory-policy noeviction: an evicted key is a lost claim, or a lost counter.",
+    rule: ({ info }) =>
+      info && info.maxmemory > 0 && evicts(info) ? `evicts keys (maxmemory-policy ${info.maxmemoryPolicy})` : null,
   },
   "has-replicas": {
     severity: "warning",
     level: "exclusion",
     when: "it has replicas: a mechanism that the doctor cannot see may promote one of them",
     remedy: "Use a server without replicas: a failover, by hand or by a managed service, loses claims.",
+    rule: ({ info }) =>
+      info?.replicas ? `has ${info.replicas === 1 ? "a replica" : `${info.replicas} replicas`}` : null,
   },
   "forgets-claims": {
     severity: "warning",
@@ -78,24 +69,42 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     when: "it forgets claims in a restart, and no restart guard of at least the ttl keeps it from voting afterwards",
     remedy:
       "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, or give all clients a restart guard of the longest ttl.",
+    rule: (view, facts) => {
+      const reason = forgetting(view);
+      if (reason === null || isGuarded(facts)) return null;
+      return `${reason}: after a restart, it votes without remembering its claims`;
+    },
   },
   "restarted-lately": {
     severity: "warning",
     level: "exclusion",
     when: "it restarted less than a ttl ago, and may have forgotten claims",
     remedy: "Wait until a ttl has passed since its start.",
+    rule: (view, facts) => {
+      const { info } = view;
+      if (info === null || forgetting(view) === null || isGuarded(facts) || info.uptimeMs >= facts.ttlMs) return null;
+      return `started less than ${longMs(facts.ttlMs)} ago: locks that it has forgotten may still be held`;
+    },
   },
   "forgets-counters": {
     severity: "warning",
     level: "fenced",
     when: "it forgets fence counters in a crash",
     remedy: "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no.",
+    rule: (view) => {
+      const reason = forgetting(view);
+      return reason && `${reason}: after a crash, tokens depend on the clocks of clients`;
+    },
   },
   recovering: {
     severity: "warning",
     level: null,
     when: "it has restarted, and does not vote during the restart guard",
     remedy: "Wait. Meanwhile, locks depend on the other servers.",
+    rule: ({ info }, { restartGuardMs }) => {
+      const leftMs = info === null ? 0 : recoveringMs(info.uptimeMs, restartGuardMs);
+      return leftMs > 0 ? `does not vote for another ${longMs(leftMs)} after its restart` : null;
+    },
   },
   "wake-ups-denied": {
     severity: "warning",
@@ -103,6 +112,10 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     when: "its user may not publish releases, or subscribe to them",
     remedy:
       "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
+    rule: ({ access: { missingForWakeUps } }) =>
+      missingForWakeUps.length > 0
+        ? `denies its user permissions for notifications: ${missingForWakeUps.join(" ")}`
+        : null,
   },
   "sharing-denied": {
     severity: "warning",
@@ -110,41 +123,32 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     when: "its user may not share locks",
     remedy:
       "Grant the missing permissions with ACL SETUSER. Until then, requests for shared locks fail here, and so does every request while others share the lock.",
+    rule: ({ access: { missingForSharing } }) =>
+      missingForSharing.length > 0
+        ? `denies its user permissions for shared locks: ${missingForSharing.join(" ")}`
+        : null,
   },
   "version-old": {
     severity: "notice",
     level: null,
     when: "it is older than Redis 7.0",
     remedy: "Upgrade: on Redis 6, some errors do not name the key, and min-replicas-to-write has no effect on locks.",
+    rule: ({ info }) =>
+      info && isOlder(info, 7) && !isOlder(info, 6) ? `runs Redis ${info.version}, which is older than 7.0` : null,
   },
   "evicting-policy": {
     severity: "notice",
     level: null,
     when: "it would evict keys if its memory were limited",
     remedy: "Set maxmemory-policy noeviction before anyone sets maxmemory.",
-  },
-  "no-password": {
-    severity: "notice",
-    level: null,
-    when: "it accepts clients without a password",
-    remedy:
-      "Set requirepass or ACL users on Redis, or enable authentication on etcd: any client that reaches it can release locks and write counters.",
+    rule: ({ info }) =>
+      info && info.maxmemory === 0 && evicts(info)
+        ? `would evict keys if its memory were limited (maxmemory-policy ${info.maxmemoryPolicy})`
+        : null,
   },
 };
 
-type RuledCode = RedisCode | Exclude<CommonCode, "unreachable" | "clock-differs" | "unencrypted">;
-
-const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
-  replica: ({ info }) => (info?.replicaOf ? `is a replica of ${info.replicaOf}` : null),
-
-  sentinel: ({ sentinels }) =>
-    sentinels ? `is monitored by ${sentinels === 1 ? "a sentinel" : `${sentinels} sentinels`}` : null,
-
-  cluster: ({ info }) => (info?.isCluster ? "is one server of a Redis Cluster" : null),
-
-  sharded: ({ access, info }) =>
-    access.isSharded && !info?.isCluster ? "distributes keys among several servers" : null,
-
+const commonRules: CommonRules<RedisView> = {
   "cannot-lock": ({ lockFailure, info, access }) => {
     const isExplained = info?.replicaOf || info?.isCluster || access.missing.length + access.unknownCommands.length > 0;
     return lockFailure === null || isExplained ? null : `failed a trial lock: ${lockFailure}`;
@@ -158,25 +162,7 @@ const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
     return missing.length > 0 ? `denies its user permissions that locks need: ${missing.join(" ")}` : null;
   },
 
-  "commands-missing": ({ access: { unknownCommands } }) =>
-    unknownCommands.length > 0 ? `does not know ${listed(unknownCommands)}` : null,
-
   "version-unsupported": ({ info }) => (info && isOlder(info, 6) ? `runs Redis ${info.version}` : null),
-
-  evicting: ({ info }) =>
-    info && info.maxmemory > 0 && evicts(info) ? `evicts keys (maxmemory-policy ${info.maxmemoryPolicy})` : null,
-
-  "forgets-claims": (view, facts) => {
-    const reason = forgetting(view);
-    if (reason === null || isGuarded(facts)) return null;
-    return `${reason}: after a restart, it votes without remembering its claims`;
-  },
-
-  "restarted-lately": (view, facts) => {
-    const { info } = view;
-    if (info === null || forgetting(view) === null || isGuarded(facts) || info.uptimeMs >= facts.ttlMs) return null;
-    return `started less than ${longMs(facts.ttlMs)} ago: locks that it has forgotten may still be held`;
-  },
 
   hidden: ({ info, appendfsync, sentinels }) => {
     const unseen = [
@@ -187,43 +173,13 @@ const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
     return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
   },
 
-  "forgets-counters": (view) => {
-    const reason = forgetting(view);
-    return reason && `${reason}: after a crash, tokens depend on the clocks of clients`;
-  },
-
-  recovering: ({ info }, { restartGuardMs }) => {
-    const leftMs = info === null ? 0 : recoveringMs(info.uptimeMs, restartGuardMs);
-    return leftMs > 0 ? `does not vote for another ${longMs(leftMs)} after its restart` : null;
-  },
-
-  "has-replicas": ({ info }) =>
-    info?.replicas ? `has ${info.replicas === 1 ? "a replica" : `${info.replicas} replicas`}` : null,
-
-  "wake-ups-denied": ({ access: { missingForWakeUps } }) =>
-    missingForWakeUps.length > 0
-      ? `denies its user permissions for notifications: ${missingForWakeUps.join(" ")}`
-      : null,
-
-  "sharing-denied": ({ access: { missingForSharing } }) =>
-    missingForSharing.length > 0
-      ? `denies its user permissions for shared locks: ${missingForSharing.join(" ")}`
-      : null,
-
-  "version-old": ({ info }) =>
-    info && isOlder(info, 7) && !isOlder(info, 6) ? `runs Redis ${info.version}, which is older than 7.0` : null,
-
-  "evicting-policy": ({ info }) =>
-    info && info.maxmemory === 0 && evicts(info)
-      ? `would evict keys if its memory were limited (maxmemory-policy ${info.maxmemoryPolicy})`
-      : null,
-
   "no-password": ({ access }) => (access.isOpen ? "accepts clients without a password" : null),
 };
 
 /** The part of the doctor that knows Redis and Valkey. */
 export const redisSpecialist: Specialist<RedisView> = {
-  rules,
+  findings,
+  commonRules,
   summarize: ({ info, appendfsync }) => ({
     identity: info?.runId || null,
     version: info && `${info.product} ${info.version}`,
