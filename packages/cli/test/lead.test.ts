@@ -1,5 +1,4 @@
-import { join } from "node:path";
-import { type RedisServer, reapedDirectory } from "@holdfast/testkit";
+import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { killLater, runCli, type Started, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
@@ -9,8 +8,8 @@ const servers = withServers(3);
 /** A command that prints "up" and the number of its term, and then works until it is ended. */
 const service = (script = "true") => ["sh", "-c", `${script}; echo "up $HOLDFAST_FENCE"; while :; do sleep 0.2; done`];
 
-function startLead(args: readonly string[], command: readonly string[], env = servers.env): Started {
-  return startCli(["lead", ...args, "--", ...command], { env });
+function startLead(args: readonly string[], command: readonly string[]): Started {
+  return startCli(["lead", ...args, "--", ...command], { env: servers.env });
 }
 
 /** The terms in which a command has run so far. */
@@ -103,16 +102,7 @@ test("lead: exits with 128 + the number of a signal that arrives while another p
   await leader.ended;
 });
 
-test("lead: works over a SQLite file, where release ends a term, and in memory", async () => {
-  const env = { HOLDFAST_NODES: `sqlite:${join(await reapedDirectory(), "locks.db")}` };
-  const cli = startLead(["file", "--label", "alice", "--ttl", "3s"], service("echo as $HOLDFAST_OWNER"), env);
-  await cli.prints(/up/);
-  const [, owner = ""] = /as (\S+)/.exec(cli.out()) ?? [];
-  expect((await runCli(["inspect", "file"], { env })).out).toMatch(/^file is held by alice\n/);
-  expect(await runCli(["release", "file", "--owner", owner, "--yes"], { env })).toMatchObject({ code: 0 });
-  await cli.prints(/up[\s\S]*up/);
-  cli.process.kill("SIGTERM");
-  await cli.ended;
+test("lead: works in memory", async () => {
   const inMemory = await runCli(["lead", "x", "--memory", "--", "echo", "as if alone"]);
   expect(inMemory).toEqual({ code: 0, out: "as if alone\n", err: "" });
 });

@@ -52,38 +52,38 @@ test.each([
 });
 
 test.each([
-  [[]],
-  [["run"]],
-  [["run", "--", "true"]],
-  [["run", "x"]],
-  [["run", "x", "--"]],
-  [["run", "x", "--help"]],
-  [["run", "x", "--help", "--", "true"]],
-  [["run", "x", "--version", "--", "true"]],
-  [["run", "help", "--", "true"]],
-  [["run", "x", "-", "--", "true"]],
-  [["run", "'x'", "--", "true"]],
-  [["run", "x", '--label="alice"', "--", "true"]],
-  [["run", "x", "--frob", "--", "true"]],
-  [["run", "x", "--killAfter", "1s", "--", "true"]],
-  [["run", "x", "--ttl", "--", "true"]],
-  [["run", "x", "--ttl", "1s", "--ttl", "2s", "--", "true"]],
-  [["run", "x", "--wait", "1s", "--no-wait", "--", "true"]],
-  [["run", "x", "--memory", "--node", "a", "--", "true"]],
-  [["run", "x", "--memory=false", "--", "true"]],
-  [["run", "x", "--memory", "false", "--", "true"]],
-  [["run", "x", "--no-wait", "FALSE", "--", "true"]],
-  [["run", "x", "--process-group", "True", "y", "--", "true"]],
-  [["run", "x", "--label", "true", "--", "true"]],
-  [["run", "x", "-E", "-1", "--", "true"]],
-  [["run", "x", "-E=5", "--", "true"]],
-  [["run", "x", "-E5", "--", "true"]],
-  [["run", "x", "-Ea", "b", "--", "true"]],
-  [["run", "x", "-7", "--", "true"]],
-  [["--memory", "run", "x", "--", "true"]],
-  [["inspect", "x", "--", "true"]],
-])("readPlainRun() leaves %j to yargs", (words) => {
-  expect(readPlainRun(words)).toBe(undefined);
+  "",
+  "run",
+  "run -- true",
+  "run x",
+  "run x --",
+  "run x --help",
+  "run x --help -- true",
+  "run x --version -- true",
+  "run help -- true",
+  "run x - -- true",
+  "run 'x' -- true",
+  'run x --label="alice" -- true',
+  "run x --frob -- true",
+  "run x --killAfter 1s -- true",
+  "run x --ttl -- true",
+  "run x --ttl 1s --ttl 2s -- true",
+  "run x --wait 1s --no-wait -- true",
+  "run x --memory --node a -- true",
+  "run x --memory=false -- true",
+  "run x --memory false -- true",
+  "run x --no-wait FALSE -- true",
+  "run x --process-group True y -- true",
+  "run x --label true -- true",
+  "run x -E -1 -- true",
+  "run x -E=5 -- true",
+  "run x -E5 -- true",
+  "run x -Ea b -- true",
+  "run x -7 -- true",
+  "--memory run x -- true",
+  "inspect x -- true",
+])("readPlainRun() leaves %j to yargs", (line) => {
+  expect(readPlainRun(line === "" ? [] : words(line))).toBe(undefined);
 });
 
 /** Returns a generator of numbers from 0 to 1 that depend on the seed alone. */
@@ -100,103 +100,31 @@ function randomNumbers(seed: number): () => number {
 /** The number of random command lines. */
 const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? (isNightly ? 500 : 100));
 
-const flags = ["--memory", "--no-wait", "--process-group", "--verbose"];
-const options = [
-  ...["--wait", "--ttl", "--label", "--prefix", "--node", "--max-hold", "--kill-after", "--conflict-exit-code", "-E"],
-  ...[
-    "--config",
-    "--old",
-    "--new",
-    "--epoch",
-    "--node-timeout",
-    "--restart-guard",
-    "--tls-ca",
-    "--tls-cert",
-    "--tls-key",
-  ],
-];
-const oddOptions = [
-  ...["--no-memory", "--no-verbose", "--no-process-group", "--no-label", "--no-no-wait", "--noWait", "--processGroup"],
-  ...["--killAfter", "--nodeTimeout", "--tls-c", "--resource", "--help", "--version", "--get-yargs-completions"],
-  ...["-x", "-EE", "-e", "-E5", "-E=5", "--E", "--_", "--$0", "--__proto__", "--", "---", "--=", "-", "-7", "-.5"],
-  ...["--node.x", "--memory.x", "--constructor"],
-];
+/** Splits words at spaces. */
+const words = (text: string): string[] => text.split(" ");
+
+const flags = words("--memory --no-wait --process-group --verbose");
+const options = words(
+  "--wait --ttl --label --prefix --node --max-hold --kill-after --conflict-exit-code -E --config --old --new --epoch " +
+    "--node-timeout --restart-guard --tls-ca --tls-cert --tls-key",
+);
+const oddOptions = words(
+  "--no-memory --no-verbose --no-process-group --no-label --no-no-wait --noWait --processGroup --killAfter " +
+    "--nodeTimeout --tls-c --resource --help --version --get-yargs-completions -x -EE -e -E5 -E=5 --E --_ --$0 " +
+    "--__proto__ -- --- --= - -7 -.5 --node.x --memory.x --constructor",
+);
 const values = [
-  ...[
-    "a",
-    "b:1",
-    "5s",
-    "1",
-    "007",
-    "0x10",
-    "1e3",
-    ".5",
-    "-1",
-    "-1.5",
-    "+1",
-    "NaN",
-    "Infinity",
-    "",
-    " ",
-    "a b",
-    "\n",
-    "a\nb",
-  ],
-  ...[
-    "true",
-    "false",
-    "True",
-    "FALSE",
-    "null",
-    "undefined",
-    "'",
-    '"',
-    "'a'",
-    '"a b"',
-    'a"b',
-    "=",
-    "a=b",
-    "=a",
-    "a=",
-    "\\",
-  ],
-  ...[
-    "help",
-    "version",
-    "run",
-    "list",
-    "inspect",
-    "completion",
-    "redis://a:6379",
-    "redis://u:p@h/1?x=-y",
-    "{x}",
-    "*",
-    "a,b",
-  ],
-  ...[
-    "__proto__",
-    "constructor",
-    "_",
-    "$0",
-    "é",
-    "\u2028",
-    "\ufeff",
-    "\t",
-    "\0",
-    "no-wait",
-    "E",
-    "[a]",
-    "a.b",
-    "@",
-    "a--b",
-  ],
+  ...words("a b:1 5s 1 007 0x10 1e3 .5 -1 -1.5 +1 NaN Infinity true false True FALSE null undefined ' \" 'a' a\"b"),
+  ...words("= a=b =a a= \\ help version run list inspect completion redis://a:6379 redis://u:p@h/1?x=-y {x} * a,b"),
+  ...words("__proto__ constructor _ $0 é no-wait E [a] a.b @ a--b"),
+  ...["", " ", "a b", '"a b"', "\n", "a\nb", "\u2028", "\ufeff", "\t", "\0"],
 ];
 
 /** Returns a random command line of `run`, which is plain more often than not. */
 function drawLine(random: () => number): string[] {
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] as string;
   const value = (): string => (random() < 0.5 ? pick(["a", "b:1", "5s", "x"]) : pick(values));
-  const words = ["run"];
+  const line = ["run"];
   const draws: readonly (() => readonly string[])[] = [
     () => [value()],
     () => [pick(flags)],
@@ -206,9 +134,9 @@ function drawLine(random: () => number): string[] {
     () => (random() < 0.3 ? [pick(oddOptions)] : random() < 0.2 ? [`${pick(oddOptions)}=${value()}`] : [value()]),
   ];
   for (let parts = 1 + Math.floor(random() * 4); parts > 0; parts--) {
-    words.push(...(draws[Math.floor(random() * draws.length)] as () => readonly string[])());
+    line.push(...(draws[Math.floor(random() * draws.length)] as () => readonly string[])());
   }
-  return random() < 0.02 ? words : [...words, "--", value(), value()];
+  return random() < 0.02 ? line : [...line, "--", value(), value()];
 }
 
 test("readPlainRun() parses random command lines like yargs, or leaves them to yargs", async () => {
