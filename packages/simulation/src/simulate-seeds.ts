@@ -125,6 +125,13 @@ export function missingViolation(faults: FaultClassName, { runs, violations }: T
   return checker !== undefined && runs >= enoughRuns && violations[checker].runs === 0 ? checker : undefined;
 }
 
+/** The counts of a tally that are single numbers. */
+const counts = [
+  ...(["runs", "operations", "locks", "sharedLocks", "handOvers"] as const),
+  ...(["notifications", "turns", "changes", "healings"] as const),
+];
+type Count = (typeof counts)[number];
+
 /** In this many runs, faults that can break a guarantee do break it. */
 const enoughRuns = 100;
 
@@ -144,8 +151,8 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, sharedLocks: 0, handOvers: 0, notifications: 0, turns: 0 },
-    ...{ changes: 0, healings: 0, faults: {} },
+    ...(Object.fromEntries(counts.map((count) => [count, 0])) as Record<Count, number>),
+    faults: {},
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
     nonrepeatableReads: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
@@ -171,15 +178,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
   };
   const sum = (one = 0, other = 0): number => one + other;
   return {
-    runs: a.runs + b.runs,
-    operations: a.operations + b.operations,
-    locks: a.locks + b.locks,
-    sharedLocks: a.sharedLocks + b.sharedLocks,
-    handOvers: a.handOvers + b.handOvers,
-    notifications: a.notifications + b.notifications,
-    turns: a.turns + b.turns,
-    changes: a.changes + b.changes,
-    healings: a.healings + b.healings,
+    ...(Object.fromEntries(counts.map((count) => [count, a[count] + b[count]])) as Record<Count, number>),
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
     lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],

@@ -1,9 +1,8 @@
 import type { Finding, History, LockRecord } from "../history/history.ts";
 import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
-import { mayBeUnordered } from "./counter-losses.ts";
+import { mayBeUnordered, mayJoinStaleClaim } from "./counter-losses.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
-import { mayJoinStaleClaim } from "./stale-claims.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
 import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";
 
@@ -72,7 +71,7 @@ export function check(history: History, limits: Partial<WaitingLimits> = {}): Vi
  * time that theirs was valid.
  */
 function overlaps({ locks }: History): Finding[] {
-  return pairsOf(locks, mayOverlap).flatMap(([a, b]) => {
+  return pairsOf(locks).flatMap(([a, b]) => {
     if (!conflict(a, b)) return [];
     if (a.seenValid === undefined || b.seenValid === undefined) return [];
     const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
@@ -88,7 +87,7 @@ function overlaps({ locks }: History): Finding[] {
  * locks may have the same token.
  */
 function disorder({ locks, counterLosses, staleClaims }: History): Finding[] {
-  return pairsOf(locks, mayBeDisordered).flatMap(([a, b]) => {
+  return pairsOf(locks).flatMap(([a, b]) => {
     if (mayBeUnordered(a, b, counterLosses)) return [];
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
@@ -145,69 +144,14 @@ function stagnation({ recovery }: History): Finding[] {
   ];
 }
 
-/**
- * Returns all pairs of locks that have a resource in common, if there is a resource whose locks may break a rule. Of a
- * thousand histories, all but a few need no look at pairs.
- *
- * @param isSuspicious whether the locks on one resource may break the rule: never false if a pair of them does
- */
-function pairsOf(
-  locks: readonly LockRecord[],
-  isSuspicious: (locksOnOne: readonly LockRecord[]) => boolean,
-): [LockRecord, LockRecord][] {
-  const locksOn = new Map<string, LockRecord[]>();
-  for (const lock of locks) {
-    for (const resource of lock.resources) {
-      const those = locksOn.get(resource);
-      if (those === undefined) locksOn.set(resource, [lock]);
-      else those.push(lock);
-    }
-  }
-  if (![...locksOn.values()].some(isSuspicious)) return [];
+/** Returns all pairs of locks that have a resource in common. */
+function pairsOf(locks: readonly LockRecord[]): [LockRecord, LockRecord][] {
   return locks.flatMap((a, index) =>
     locks
       .slice(index + 1)
       .filter((b) => overlap(a, b))
       .map((b): [LockRecord, LockRecord] => [a, b]),
   );
-}
-
-/** Whether one of these locks was seen valid before an earlier one was for the last time, unless both are shared. */
-function mayOverlap(locks: readonly LockRecord[]): boolean {
-  const seen = locks.flatMap(({ seenValid, mode }) => (seenValid === undefined ? [] : [{ ...seenValid, mode }]));
-  const lastMs = { exclusive: -Infinity, shared: -Infinity };
-  return seen
-    .sort((a, b) => a.fromMs - b.fromMs)
-    .some(({ fromMs, untilMs, mode }) => {
-      const isEarly = fromMs <= lastMs.exclusive || (mode === "exclusive" && fromMs <= lastMs.shared);
-      lastMs[mode] = Math.max(lastMs[mode], untilMs);
-      return isEarly;
-    });
-}
-
-/** Whether one of these locks has the token of another, or a smaller one than a lock granted before it was requested. */
-function mayBeDisordered(locks: readonly LockRecord[]): boolean {
-  const granted = locks.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
-  let position = 0;
-  let highest = -Infinity;
-  return (
-    haveSameToken(locks) ||
-    locks
-      .toSorted((a, b) => a.startedAtMs - b.startedAtMs)
-      .some(({ startedAtMs, fence }) => {
-        for (; (granted[position]?.grantedAtMs ?? Infinity) < startedAtMs; position++) {
-          highest = Math.max(highest, granted[position]?.fence ?? 0);
-        }
-        return fence < highest;
-      })
-  );
-}
-
-/** Whether an exclusive lock has the same token as another one. */
-function haveSameToken(locks: readonly LockRecord[]): boolean {
-  const fences = locks.filter(({ mode }) => mode === "exclusive").map(({ fence }) => fence);
-  const exclusive = new Set(fences);
-  return exclusive.size < fences.length || locks.some(({ mode, fence }) => mode === "shared" && exclusive.has(fence));
 }
 
 function common(a: LockRecord, b: LockRecord): string[] {

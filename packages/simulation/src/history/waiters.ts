@@ -31,18 +31,14 @@ const inFlightMax = 128;
 
 /** Measures the longest stretch of time during which a condition holds. */
 class Stretch {
-  #longestMs = 0;
-  #sinceMs: number | undefined;
-
   /** The longest completed stretch, in milliseconds. */
-  get longestMs(): number {
-    return this.#longestMs;
-  }
+  longestMs = 0;
+  #sinceMs: number | undefined;
 
   /** Notes whether the condition holds from `nowMs` on. */
   set(holds: boolean, nowMs: number): void {
     if (holds === (this.#sinceMs !== undefined)) return;
-    if (this.#sinceMs !== undefined) this.#longestMs = Math.max(this.#longestMs, nowMs - this.#sinceMs);
+    if (this.#sinceMs !== undefined) this.longestMs = Math.max(this.longestMs, nowMs - this.#sinceMs);
     this.#sinceMs = holds ? nowMs : undefined;
   }
 }

@@ -1,4 +1,4 @@
-import type { Fault } from "../scenario/fault.ts";
+import type { Fault, OfMessage, OfNotification } from "../scenario/fault.ts";
 
 /**
  * Describes a fault at the moment when it strikes.
@@ -54,19 +54,11 @@ export function describeFault(fault: Fault): string {
   }
 }
 
-function messageOf({ message, client, node }: { message: number; client: string; node: string }): string {
+function messageOf({ message, client, node }: OfMessage): string {
   return `of message ${message} from ${client} to ${node}`;
 }
 
-function notificationOf({
-  notification,
-  client,
-  node,
-}: {
-  notification: number;
-  client: string;
-  node: string;
-}): string {
+function notificationOf({ notification, client, node }: OfNotification): string {
   return `notification ${notification} from ${node} to ${client}`;
 }
 

@@ -21,7 +21,7 @@ export class ClientProcess implements Actor, Clock {
   readonly #timerDice: Dice;
   readonly #pauses: { stepsLeft: number; readonly strike: () => void }[] = [];
   readonly #pausesBeforeActing: (() => void)[] = [];
-  #heldUntilMs = 0;
+  heldUntilMs = 0;
   #heldMs = 0;
   #suspendedMs = 0;
   #wallOffsetMs = 0;
@@ -29,7 +29,8 @@ export class ClientProcess implements Actor, Clock {
   #wallRate = 1;
   #diedAtMs = Infinity;
   #isUndisturbed = false;
-  #timers = 0;
+  /** How many timers are set. */
+  timers = 0;
 
   /**
    * @param world the world that it is part of
@@ -44,10 +45,6 @@ export class ClientProcess implements Actor, Clock {
     this.storageDice = dice.fork("storage");
   }
 
-  get heldUntilMs(): number {
-    return this.#heldUntilMs;
-  }
-
   get isDead(): boolean {
     return this.#diedAtMs < Infinity;
   }
@@ -59,17 +56,12 @@ export class ClientProcess implements Actor, Clock {
 
   /** Whether a pause or suspension has only just ended: what the process saw before may be out of date. */
   get wasJustHeld(): boolean {
-    return this.#heldUntilMs >= this.#world.nowMs;
-  }
-
-  /** How many timers are set. */
-  get timers(): number {
-    return this.#timers;
+    return this.heldUntilMs >= this.#world.nowMs;
   }
 
   /** The moment of true time that this process has reached. It is ahead of the world's after a pause at a step. */
   get nowMs(): number {
-    return Math.max(this.#world.nowMs, this.#heldUntilMs);
+    return Math.max(this.#world.nowMs, this.heldUntilMs);
   }
 
   /** How long it has run by its own clock, without pauses and suspensions. */
@@ -96,11 +88,11 @@ export class ClientProcess implements Actor, Clock {
   readonly startTimer = (delayMs: number, callback: () => void): (() => void) => {
     const wholeMs = Math.max(1, Math.trunc(Math.min(delayMs, longestTimerMs)));
     const dueMs = this.#monotonicMs() + wholeMs + this.#timerDice.next();
-    this.#timers += 1;
+    this.timers += 1;
     let cancelWait = (): void => {};
     let isOver = false;
     const end = (): void => {
-      if (!isOver) this.#timers -= 1;
+      if (!isOver) this.timers -= 1;
       isOver = true;
     };
     const wait = (): void => {
@@ -166,9 +158,9 @@ export class ClientProcess implements Actor, Clock {
 
   /** Pauses the process: nothing runs for `ms`. */
   hold(ms: number): void {
-    this.#heldUntilMs = this.nowMs + ms;
+    this.heldUntilMs = this.nowMs + ms;
     this.#heldMs += ms;
-    this.#world.at(this.#heldUntilMs, phase.fault, () => {}); // a run may end when it resumes
+    this.#world.at(this.heldUntilMs, phase.fault, () => {}); // a run may end when it resumes
   }
 
   /** Schedules a pause after `stepsLeft` more steps; 0 means at the next one. */

@@ -14,8 +14,10 @@ export class Network {
   /** The names by which nodes know waiters. */
   readonly waiterNames: WaiterNames = new WaiterNames();
   readonly #partitions = new Set<Partition>();
-  #quietAtMs = 0;
-  #isCalm = false;
+  /** When the last message in flight arrives. */
+  quietAtMs = 0;
+  /** Whether faults of single messages are over. */
+  isCalm = false;
 
   /**
    * @param world the world that it is part of
@@ -29,24 +31,14 @@ export class Network {
     this.keepsOrder = settings.keepsOrder;
   }
 
-  /** Whether faults of single messages are over. */
-  get isCalm(): boolean {
-    return this.#isCalm;
-  }
-
   /** Ends the faults of single messages. */
   calmDown(): void {
-    this.#isCalm = true;
-  }
-
-  /** When the last message in flight arrives. */
-  get quietAtMs(): number {
-    return this.#quietAtMs;
+    this.isCalm = true;
   }
 
   /** Notes that a message is in flight until `atMs`. */
   carriesUntil(atMs: number): void {
-    this.#quietAtMs = Math.max(this.#quietAtMs, atMs);
+    this.quietAtMs = Math.max(this.quietAtMs, atMs);
   }
 
   /** Starts a partition. */

@@ -49,16 +49,23 @@ export class NodeHost {
   readonly #world: World;
   readonly #create: () => LockNode;
   readonly #canBeWatched: boolean;
-  readonly #watches = new Set<OpenWatch>();
-  #node: LockNode;
+  /** The watches that clients have open here. */
+  readonly watches: Set<OpenWatch> = new Set();
+  /** The node that is running at present. */
+  node: LockNode;
+  /** How often it has crashed. A message sent before a crash does not arrive after it. */
+  lives = 0;
+  /** When it is up again. */
+  upAtMs = 0;
+  /** Whether requests get no reply at all while it is down, as when the machine is gone, instead of an error. */
+  isSilent = false;
+  /** The time during which it lacks its counters, if an operator is to heal it. */
+  loss: OpenLoss | undefined;
+  /** When it lost its memory the last time, if no operator is to heal it. */
+  lostAtMs: number | undefined;
   #rate = 1;
   #offsetMs = 0;
   #wallOffsetMs = 0;
-  #upAtMs = 0;
-  #lives = 0;
-  #isSilent = false;
-  #loss: OpenLoss | undefined;
-  #lostAtMs: number | undefined;
 
   /**
    * @param world the world that it is part of
@@ -79,36 +86,16 @@ export class NodeHost {
     this.name = name;
     const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() + this.#wallOffsetMs };
     this.#create = () => createNode({ name, clock, random: () => dice.next(), counters });
-    this.#node = this.#create();
-  }
-
-  /** The node that is running at present. */
-  get node(): LockNode {
-    return this.#node;
-  }
-
-  /** How often it has crashed. A message sent before a crash does not arrive after it. */
-  get lives(): number {
-    return this.#lives;
+    this.node = this.#create();
   }
 
   get isDown(): boolean {
-    return this.#world.nowMs < this.#upAtMs;
-  }
-
-  /** Whether requests get no reply at all while it is down, as when the machine is gone, instead of an error. */
-  get isSilent(): boolean {
-    return this.#isSilent;
+    return this.#world.nowMs < this.upAtMs;
   }
 
   /** Whether clients can watch its node for releases. */
   get isWatchable(): boolean {
-    return this.#canBeWatched && this.#node.watch !== undefined;
-  }
-
-  /** The watches that clients have open here. */
-  get watches(): Iterable<OpenWatch> {
-    return this.#watches;
+    return this.#canBeWatched && this.node.watch !== undefined;
   }
 
   /** Starts a watch. Rejects if the node cannot. */
@@ -117,64 +104,49 @@ export class NodeHost {
     resources: readonly string[],
     announce: (resource: string, next?: string) => void,
   ): Promise<OpenWatch> {
-    const isOpen = (): boolean => this.#watches.has(open);
-    const close = await this.#node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
+    const isOpen = (): boolean => this.watches.has(open);
+    const close = await this.node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
     if (close === undefined) throw new Error("the node has no watch()");
     const open: OpenWatch = { client, resources, close, isExcused: false };
-    this.#watches.add(open);
+    this.watches.add(open);
     return open;
   }
 
   /** Ends a watch. */
   unwatch(open: OpenWatch): void {
-    if (!this.#watches.delete(open)) return;
+    if (!this.watches.delete(open)) return;
     void Promise.resolve(open.close()).catch(() => {});
   }
 
   /** Drops the watches of one client, or of all clients. Returns whether there were any. */
   forgetWatches(client?: string): boolean {
-    const forgotten = [...this.#watches].filter((open) => client === undefined || open.client === client);
+    const forgotten = [...this.watches].filter((open) => client === undefined || open.client === client);
     for (const open of forgotten) this.unwatch(open);
     return forgotten.length > 0;
   }
 
-  /** The time during which it lacks its counters, if an operator is to heal it. */
-  get loss(): OpenLoss | undefined {
-    return this.#loss;
-  }
-
-  /** When it lost its memory the last time, if no operator is to heal it. */
-  get lostAtMs(): number | undefined {
-    return this.#lostAtMs;
-  }
-
-  /** When it is up again. */
-  get upAtMs(): number {
-    return this.#upAtMs;
-  }
-
   /** Ends its present loss of counters: an operator has healed it. */
   heal(): void {
-    if (this.#loss !== undefined) this.#loss.healedAtMs = this.#world.nowMs;
-    this.#loss = undefined;
+    if (this.loss !== undefined) this.loss.healedAtMs = this.#world.nowMs;
+    this.loss = undefined;
   }
 
   /** Stops the node for `forMs`. It restarts with or without its memory, and without watches. */
   crash({ forMs, memory, isSilent, guardMs = 0, healed }: NodeCrash): void {
-    this.#lives += 1;
-    this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
-    this.#isSilent = isSilent;
+    this.lives += 1;
+    this.upAtMs = Math.max(this.upAtMs, this.#world.nowMs + forMs);
+    this.isSilent = isSilent;
     this.forgetWatches();
     if (memory === "kept") return;
-    const votesAtMs = this.#upAtMs + guardMs;
+    const votesAtMs = this.upAtMs + guardMs;
     const waits = healed === "before it votes";
     const times = { lostAtMs: this.#world.nowMs, votesFromMs: waits ? undefined : votesAtMs, healedAtMs: undefined };
     const loss: OpenLoss | undefined = healed && { node: this.name, ...times };
-    this.#loss = loss;
-    this.#lostAtMs = healed === undefined ? this.#world.nowMs : undefined;
+    this.loss = loss;
+    this.lostAtMs = healed === undefined ? this.#world.nowMs : undefined;
     const isOver = (): boolean =>
-      this.#world.nowMs >= votesAtMs && !(waits && this.#loss !== undefined && this.#loss === loss);
-    this.#node = recoveringNode(this.#create(), isOver);
+      this.#world.nowMs >= votesAtMs && !(waits && this.loss !== undefined && this.loss === loss);
+    this.node = recoveringNode(this.#create(), isOver);
   }
 
   /**

@@ -33,10 +33,13 @@ const mostEvents = 10_000_000;
  * pauses.
  */
 export class World {
-  #nowMs = 0;
+  /** True time in milliseconds. The world and its wall clocks start at 0, so a token reads as microseconds since then. */
+  nowMs = 0;
+  /** How many events have run. */
+  events = 0;
+  /** The process whose code is running, if any. */
+  running: Actor | undefined;
   #serial = 0;
-  #events = 0;
-  #running: Actor | undefined;
   readonly #afterEach: () => void;
   readonly #queue = new TinyQueue<WorldEvent>(
     [],
@@ -49,30 +52,13 @@ export class World {
   }
 
   /**
-   * True time in milliseconds. The world and its wall clocks start at 0, so a token reads as microseconds since then.
-   */
-  get nowMs(): number {
-    return this.#nowMs;
-  }
-
-  /** The process whose code is running, if any. */
-  get running(): Actor | undefined {
-    return this.#running;
-  }
-
-  /** How many events have run. */
-  get events(): number {
-    return this.#events;
-  }
-
-  /**
    * Schedules an event. If its actor is paused or suspended at that moment, the event runs when the actor resumes.
    *
    * @returns a function that cancels the event
    */
   at(atMs: number, inPhase: Phase, run: () => void, actor?: Actor): () => void {
     const event: WorldEvent = {
-      atMs: Math.max(atMs, this.#nowMs),
+      atMs: Math.max(atMs, this.nowMs),
       serial: this.#serial++,
       phase: inPhase,
       actor,
@@ -91,13 +77,13 @@ export class World {
     while (!isEnough()) {
       const next = this.#queue.peek();
       if (next === undefined || next.atMs > endMs) {
-        this.#nowMs = Math.max(this.#nowMs, endMs);
+        this.nowMs = Math.max(this.nowMs, endMs);
         return;
       }
       this.#queue.pop();
       const { actor } = next;
       if (next.isCancelled || actor?.isDead) continue;
-      this.#nowMs = next.atMs;
+      this.nowMs = next.atMs;
       if (actor !== undefined && actor.heldUntilMs > next.atMs) {
         next.atMs = actor.heldUntilMs;
         next.serial = this.#serial++;
@@ -109,13 +95,13 @@ export class World {
   }
 
   async #run({ run, actor }: WorldEvent): Promise<void> {
-    this.#events += 1;
-    if (this.#events > mostEvents)
+    this.events += 1;
+    if (this.events > mostEvents)
       throw new Error(`more than ${mostEvents} events: the simulation is in an endless loop`);
-    this.#running = actor;
+    this.running = actor;
     run();
     await microtasks();
-    this.#running = undefined;
+    this.running = undefined;
     this.#afterEach();
   }
 }
