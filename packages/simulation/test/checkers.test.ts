@@ -2,47 +2,22 @@ import { check, type History, type LockMode, type LockRecord, type WaiterRecord 
 import { describe, expect, it } from "vitest";
 
 const uneventful: History = {
-  ...{
-    locks: [],
-    waiters: [],
-    attempts: [],
-    collections: [],
-    traffic: [],
-    brokenInvariants: [],
-    lostUpdates: [],
-    nonrepeatableReads: [],
-    misbehaviour: [],
-    leaks: [],
-    counterLosses: [],
-    staleClaims: [],
-  },
+  ...{ locks: [], waiters: [], attempts: [], collections: [], traffic: [], brokenInvariants: [], lostUpdates: [] },
+  ...{ nonrepeatableReads: [], misbehaviour: [], leaks: [], counterLosses: [], staleClaims: [] },
   ...{ isFaultless: true, recovery: undefined, completion: undefined },
 };
 
 /** A lock that by default was requested at 0, granted at 10, and seen valid until it ended at 20. */
 function lock(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
   const times = { startedAtMs: 0, grantedAtMs: 10, endedAtMs: 20, seenValid: { fromMs: 10, untilMs: 20 } };
-  return {
-    attempt,
-    client: `client ${attempt[0]}`,
-    resources: ["stock"],
-    mode: "exclusive",
-    fence: 1,
-    ...times,
-    ...facts,
-  };
+  const client = `client ${attempt[0]}`;
+  return { attempt, client, resources: ["stock"], mode: "exclusive", fence: 1, ...times, ...facts };
 }
 
 /** A lock that was requested after the default one ended. */
 function later(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
-  return lock(attempt, {
-    fence: 2,
-    startedAtMs: 30,
-    grantedAtMs: 40,
-    endedAtMs: 50,
-    seenValid: { fromMs: 40, untilMs: 50 },
-    ...facts,
-  });
+  const times = { startedAtMs: 30, grantedAtMs: 40, endedAtMs: 50, seenValid: { fromMs: 40, untilMs: 50 } };
+  return lock(attempt, { fence: 2, ...times, ...facts });
 }
 
 function found(facts: Partial<History>): string[] {
@@ -126,6 +101,21 @@ describe("check()", () => {
     ]);
   });
 
+  it("check() allows any order of tokens only if a node that lost its counters voted before it was healed, and until then", () => {
+    const judge = (startedAtMs: number, votesFromMs: number | undefined): string[] => {
+      const times = { startedAtMs, grantedAtMs: startedAtMs + 1, seenValid: undefined };
+      const locks = [lock("1.1", { fence: 9, grantedAtMs: 1 }), later("2.1", { fence: 5, ...times })];
+      const lostUpdates = [{ atMs: 99, storage: "checks all" as const, resource: "stock", lost: "1.1", by: "2.1" }];
+      const counterLosses = [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }];
+      return check({ ...uneventful, locks, lostUpdates, counterLosses }).map(({ checker }) => checker);
+    };
+    expect(judge(30, 20)).toEqual([]);
+    expect(judge(50, 20)).toEqual(["fence order", "fenced storage"]);
+    expect(judge(5, 20)).toEqual(["fence order", "fenced storage"]);
+    expect(judge(30, undefined)).toEqual(["fence order", "fenced storage"]);
+    expect(judge(30, 60)).toEqual(["fence order", "fenced storage"]);
+  });
+
   it("check() finds a nonrepeatable read only in the storage that checks every token", () => {
     const changed = { atMs: 5, resource: "stock", reader: "1.1", writer: "2.1" };
     expect(found({ nonrepeatableReads: [{ ...changed, storage: "checks all" }] })).toEqual([
@@ -170,14 +160,8 @@ describe("check()", () => {
 /** A call that by default waits from 0 to 20 and gets no lock. */
 function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
   return {
-    ...{
-      client: "client 1",
-      resources: ["stock"],
-      mode: "exclusive",
-      calledAtMs: 0,
-      endedAtMs: 20,
-      attempt: undefined,
-    },
+    ...{ client: "client 1", resources: ["stock"], mode: "exclusive", attempt: undefined },
+    ...{ calledAtMs: 0, endedAtMs: 20 },
     ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, idleMs: 5, freeMs: 5 },
     ...{ attemptMs: 48, backOffMs: 48, pollMs: 2, splitMs: 0 },
     ...facts,
@@ -290,14 +274,8 @@ describe("check() of waiters", () => {
   });
 
   it("check() finds a collected claim that is kept for too long", () => {
-    const collection = {
-      attempt: "1.1",
-      client: "client 1",
-      resources: ["cash"],
-      endedAtMs: 3000,
-      keptMs: 2550,
-      attemptMs: 50,
-    };
+    const claim = { attempt: "1.1", client: "client 1", resources: ["cash"] };
+    const collection = { ...claim, endedAtMs: 3000, keptMs: 2550, attemptMs: 50 };
     expect(found({ collections: [collection] })).toEqual([]);
     expect(found({ collections: [{ ...collection, keptMs: 2551 }] })).toEqual([
       "3000 progress: attempt 1.1 kept cash for 2551 ms without a lock, although the limit is 2550 ms",

@@ -1,4 +1,4 @@
-import { check, type Fault, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
+import { type Fault, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 import { client, lines, update } from "./scenes.ts";
 import { healingAtOnce, healingFromTooFew, healingWithoutFloor, ignoringFloors } from "./wrong-tools.ts";
@@ -94,40 +94,5 @@ describe("a node that comes back empty", () => {
       true,
     );
     expect(told).toContain("operator: has managed to heal node A");
-  });
-});
-
-describe("check() after an empty restart", () => {
-  const seenValid = { fromMs: 0, untilMs: 0 };
-  const common = { resources: ["stock"], mode: "exclusive" as const, endedAtMs: 0 };
-  const before = { ...common, attempt: "1.1", client: "1", fence: 9, startedAtMs: 0, grantedAtMs: 1, seenValid };
-  const after = (startedAtMs: number) => {
-    const times = { startedAtMs, grantedAtMs: startedAtMs + 1, seenValid: undefined };
-    return { ...common, attempt: "2.1", client: "2", fence: 5, ...times };
-  };
-  const judge = (startedAtMs: number, votesFromMs: number | undefined) =>
-    check({
-      ...{
-        waiters: [],
-        attempts: [],
-        collections: [],
-        traffic: [],
-        nonrepeatableReads: [],
-        misbehaviour: [],
-        brokenInvariants: [],
-      },
-      ...{ leaks: [], isFaultless: false, recovery: undefined, completion: undefined },
-      lostUpdates: [{ atMs: 99, storage: "checks all", resource: "stock", lost: "1.1", by: "2.1" }],
-      locks: [before, after(startedAtMs)],
-      staleClaims: [],
-      counterLosses: [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }],
-    }).map(({ checker }) => checker);
-
-  it("check() allows any order of tokens only if the node voted before it was healed, and until then", () => {
-    expect(judge(30, 20)).toEqual([]);
-    expect(judge(50, 20)).toEqual(["fence order", "fenced storage"]);
-    expect(judge(5, 20)).toEqual(["fence order", "fenced storage"]);
-    expect(judge(30, undefined)).toEqual(["fence order", "fenced storage"]);
-    expect(judge(30, 60)).toEqual(["fence order", "fenced storage"]);
   });
 });

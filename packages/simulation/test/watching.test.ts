@@ -58,15 +58,8 @@ async function heardUnder(
   }
   await world.runUntil(10_000);
   const open = [...host.watches].map(({ client, isExcused }) => `${client}${isExcused ? ", excused" : ""}`);
-  return {
-    heardAtMs,
-    answer,
-    open,
-    struck: recorder.faults.length,
-    notifications: recorder.notifications,
-    turns: recorder.turns,
-    named,
-  };
+  const { faults: struck, notifications, turns } = recorder;
+  return { heardAtMs, answer, open, struck: struck.length, notifications, turns, named };
 }
 
 const fromA = { client: "client 1", node: "A" };
