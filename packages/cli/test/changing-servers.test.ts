@@ -1,34 +1,17 @@
 /** Runs the commands of docs/changing-servers.md, in their order, and compares what they print. */
-import { chmod, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { lockNames } from "@holdfast/redis";
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { busyMachineFolder, packageFolder, type Started, shellWords, start } from "./support/program.ts";
+import { blocksOf, essence, shell } from "./support/page.ts";
 import { withServers } from "./support/servers.ts";
 
 const servers = withServers(5);
 
 /** Watches for a shorter time than the defaults. */
-const wrapper = `#!/bin/sh
-case "$1 $2" in
+const quickly = `case "$1 $2" in
   "migrate join" | "migrate end") set -- "$@" --watch-for 500ms --settle "\${SETTLE:-20s}" ;;
 esac
-exec ${shellWords} "$@"
 `;
-
-/** Removes what differs between two runs: servers, owners, numbers, and the widths of columns. */
-function essence(text: string): string {
-  return text
-    .replaceAll(/\b[0-9a-f]{32}\b/g, "OWNER")
-    .replaceAll(/\d+/g, "N")
-    .replaceAll(/ +/g, " ")
-    .trim();
-}
-
-function withPorts(text: string): string {
-  return text.replaceAll(/\b700(\d)\b/g, (_, digit) => String(servers.all[digit - 1]?.port));
-}
 
 /** Empties the third server, while the others have counters of many resources. */
 async function loseCounters(): Promise<void> {
@@ -42,16 +25,13 @@ async function loseCounters(): Promise<void> {
 }
 
 test("docs/changing-servers.md: every command prints the output that is shown", async () => {
-  const page = await readFile(join(packageFolder, "../../docs/changing-servers.md"), "utf8");
-  const blocks = [...page.matchAll(/^```(\w+)(.*)\n([\s\S]*?)^```$/gm)];
-  const folder = await busyMachineFolder();
-  await writeFile(join(folder, "holdfast"), wrapper);
-  await chmod(join(folder, "holdfast"), 0o755);
-  const PATH = `${folder}:${process.env.PATH}`;
-  const inFolder = (script: string, env = {}): Started =>
-    start("sh", ["-ec", withPorts(script)], { env: { PATH, ...env }, cwd: folder });
+  const blocks = await blocksOf("../../docs/changing-servers.md");
+  const inFolder = await shell(
+    servers.all.map(({ port }) => port),
+    quickly,
+  );
   let runs = 0;
-  for (const [index, [, language, remark = "", script = ""]] of blocks.entries()) {
+  for (const [index, { language, remark, text: script }] of blocks.entries()) {
     if (language !== "sh") continue;
     const fails = remark === " fails";
     expect(remark).toMatch(/^( fails)?$/);
@@ -66,8 +46,8 @@ test("docs/changing-servers.md: every command prints the output that is shown", 
       await hold.ended;
     }
     expect({ script, code, err }).toEqual({ script, code: fails ? 1 : 0, err: expect.any(String) });
-    const [, shown, , text = ""] = blocks[index + 1] ?? [];
-    if (shown === "text") expect(essence(out)).toBe(essence(text));
+    const next = blocks[index + 1];
+    if (next?.language === "text") expect(essence(out)).toBe(essence(next.text));
     runs += 1;
     if (runs === 1) await loseCounters();
   }

@@ -5,6 +5,7 @@ import { judge } from "../../src/doctor/judge.ts";
 import { etcdSituations } from "./etcd-situations.ts";
 import {
   examineServers,
+  type LabOptions,
   refusingUrl,
   startFarUrl,
   startReplica,
@@ -26,6 +27,18 @@ const locking = await documentedPermissions();
 const seeing = ["+info", "+config|get", "+pubsub|numsub"];
 const without = (...denied: string[]): string[] => [...locking, ...seeing].filter((each) => !denied.includes(each));
 
+/** Returns a situation of one server. */
+function one(
+  code: string,
+  how: string,
+  startUrl: () => Promise<string>,
+  more: readonly string[] = [],
+  options?: LabOptions,
+): Situation {
+  const examine = async () => examineServers([await startUrl()], options);
+  return { code, how, also: ["single-server", ...more], examine };
+}
+
 /** A situation for each finding about Redis, or about all servers. */
 const redisSituations: readonly Situation[] = [
   {
@@ -43,12 +56,9 @@ const redisSituations: readonly Situation[] = [
       return examineServers([url, `${url}/3`]);
     },
   },
-  {
-    code: "guard-too-short",
-    how: "a restart guard of 10 s, and a ttl of 10 min",
-    also: ["recovering", "single-server"],
-    examine: async () => examineServers([await startUrl()], { restartGuardMs: 10_000 }),
-  },
+  one("guard-too-short", "a restart guard of 10 s, and a ttl of 10 min", () => startUrl(), ["recovering"], {
+    restartGuardMs: 10_000,
+  }),
   {
     code: "clocks-apart",
     how: "a proxy sets the clocks of two servers 400 ms ahead and 400 ms behind",
@@ -61,22 +71,17 @@ const redisSituations: readonly Situation[] = [
     also: [],
     examine: async () => examineServers(await Promise.all([startUrl(), startUrl(), startUrl()])),
   },
-  {
-    code: "node-timeout-too-short",
-    how: "a proxy delivers each reply after 30 ms, and the node timeout is 10 ms",
-    examine: async () => examineServers([await startFarUrl(15)], { nodeTimeoutMs: 10 }),
-  },
-  {
-    code: "ttl-too-short",
-    how: "a proxy delivers each reply after 30 ms, and the ttl is 1 s",
-    examine: async () => examineServers([await startFarUrl(15)], { ttlMs: 1_000 }),
-  },
-  {
-    code: "single-server",
-    how: "one server",
-    also: [],
-    examine: async () => examineServers([await startUrl()]),
-  },
+  one(
+    "node-timeout-too-short",
+    "a proxy delivers each reply after 30 ms, and the node timeout is 10 ms",
+    () => startFarUrl(15),
+    [],
+    { nodeTimeoutMs: 10 },
+  ),
+  one("ttl-too-short", "a proxy delivers each reply after 30 ms, and the ttl is 1 s", () => startFarUrl(15), [], {
+    ttlMs: 1_000,
+  }),
+  one("single-server", "one server", () => startUrl()),
   {
     code: "even-number",
     how: "two servers",
@@ -116,73 +121,35 @@ const redisSituations: readonly Situation[] = [
       return examineServers([urlOf(server)]);
     },
   },
-  {
-    code: "cluster",
-    how: "a server with --cluster-enabled yes",
-    also: ["no-quorum", "single-server"],
-    examine: async () => examineServers([await startUrl(["--cluster-enabled", "yes"])]),
-  },
-  {
-    code: "sharded",
-    how: "a proxy conceals in the INFO of a cluster's only server that it is one",
-    examine: async () => examineServers([await startUrlOfShards()]),
-  },
-  {
-    code: "cannot-lock",
-    how: "a server with --min-replicas-to-write 1, and no replica",
-    also: ["no-quorum", "single-server"],
-    examine: async () => examineServers([await startUrl(["--min-replicas-to-write", "1"])]),
-  },
-  {
-    code: "permissions-missing",
-    how: "an ACL user without +set",
-    also: ["no-quorum", "single-server"],
-    examine: async () => examineServers([await startUrlForUser(without("+set"))]),
-  },
-  {
-    code: "commands-missing",
-    how: 'a server with --rename-command EVAL ""',
-    also: ["no-quorum", "single-server"],
-    examine: async () => examineServers([await startUrl(["--rename-command", "EVAL", ""])]),
-  },
-  {
-    code: "version-unsupported",
-    how: "a proxy changes the version in the INFO of a server to 5",
-    examine: async () => examineServers([await startUrlOfVersion(5)]),
-  },
-  {
-    code: "evicting",
-    how: "a server with --maxmemory 100mb --maxmemory-policy allkeys-lru",
-    examine: async () =>
-      examineServers([await startUrl(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])]),
-  },
-  {
-    code: "forgets-claims",
-    how: "a server with --appendfsync everysec",
-    also: ["restarted-lately", "forgets-counters", "single-server"],
-    examine: async () => examineServers([await startUrl(["--appendfsync", "everysec"])]),
-  },
-  {
-    code: "restarted-lately",
-    how: "a server with --appendonly no that has just started",
-    also: ["forgets-claims", "forgets-counters", "single-server"],
-    examine: async () => examineServers([await startUrl(["--appendonly", "no"])]),
-  },
-  {
-    code: "clock-differs",
-    how: "a proxy sets the clock of a server a minute ahead",
-    examine: async () => examineServers([await startUrlAhead(60_000)]),
-  },
-  {
-    code: "hidden",
-    how: "an ACL user with only the permissions for locks",
-    examine: async () => examineServers([await startUrlForUser(locking)]),
-  },
-  {
-    code: "epoch-refused",
-    how: "a server at epoch 3, and clients of epoch 1",
-    examine: async () => examineServers([await startUrlWith({ epoch: 3 })]),
-  },
+  one("cluster", "a server with --cluster-enabled yes", () => startUrl(["--cluster-enabled", "yes"]), ["no-quorum"]),
+  one("sharded", "a proxy conceals in the INFO of a cluster's only server that it is one", () => startUrlOfShards()),
+  one(
+    "cannot-lock",
+    "a server with --min-replicas-to-write 1, and no replica",
+    () => startUrl(["--min-replicas-to-write", "1"]),
+    ["no-quorum"],
+  ),
+  one("permissions-missing", "an ACL user without +set", () => startUrlForUser(without("+set")), ["no-quorum"]),
+  one("commands-missing", 'a server with --rename-command EVAL ""', () => startUrl(["--rename-command", "EVAL", ""]), [
+    "no-quorum",
+  ]),
+  one("version-unsupported", "a proxy changes the version in the INFO of a server to 5", () => startUrlOfVersion(5)),
+  one("evicting", "a server with --maxmemory 100mb --maxmemory-policy allkeys-lru", () =>
+    startUrl(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]),
+  ),
+  one("forgets-claims", "a server with --appendfsync everysec", () => startUrl(["--appendfsync", "everysec"]), [
+    "restarted-lately",
+    "forgets-counters",
+  ]),
+  one(
+    "restarted-lately",
+    "a server with --appendonly no that has just started",
+    () => startUrl(["--appendonly", "no"]),
+    ["forgets-claims", "forgets-counters"],
+  ),
+  one("clock-differs", "a proxy sets the clock of a server a minute ahead", () => startUrlAhead(60_000)),
+  one("hidden", "an ACL user with only the permissions for locks", () => startUrlForUser(locking)),
+  one("epoch-refused", "a server at epoch 3, and clients of epoch 1", () => startUrlWith({ epoch: 3 })),
   {
     code: "epoch-behind",
     how: "two servers, one at epoch 2 and one without",
@@ -202,18 +169,16 @@ const redisSituations: readonly Situation[] = [
     examine: async () =>
       examineServers([await startUrlWith({ floor: 7 }), await startUrlWith({ floor: 7 }), await startUrl()]),
   },
-  {
-    code: "forgets-counters",
-    how: "a server with --no-appendfsync-on-rewrite yes, and a restart guard",
-    also: ["recovering", "single-server"],
-    examine: async () =>
-      examineServers([await startUrl(["--no-appendfsync-on-rewrite", "yes"])], { restartGuardMs: 600_000 }),
-  },
-  {
-    code: "recovering",
-    how: "a server that has just started, and a restart guard",
-    examine: async () => examineServers([await startUrl()], { restartGuardMs: 600_000 }),
-  },
+  one(
+    "forgets-counters",
+    "a server with --no-appendfsync-on-rewrite yes, and a restart guard",
+    () => startUrl(["--no-appendfsync-on-rewrite", "yes"]),
+    ["recovering"],
+    { restartGuardMs: 600_000 },
+  ),
+  one("recovering", "a server that has just started, and a restart guard", () => startUrl(), [], {
+    restartGuardMs: 600_000,
+  }),
   {
     code: "has-replicas",
     how: "another server is a replica of it",
@@ -223,26 +188,12 @@ const redisSituations: readonly Situation[] = [
       return examineServers([urlOf(server)]);
     },
   },
-  {
-    code: "wake-ups-denied",
-    how: "an ACL user without the channels",
-    examine: async () => examineServers([await startUrlForUser(without("&holdfast:released:*"))]),
-  },
-  {
-    code: "sharing-denied",
-    how: "an ACL user without +zscore",
-    examine: async () => examineServers([await startUrlForUser(without("+zscore"))]),
-  },
-  {
-    code: "version-old",
-    how: "a proxy changes the version in the INFO of a server to 6",
-    examine: async () => examineServers([await startUrlOfVersion(6)]),
-  },
-  {
-    code: "evicting-policy",
-    how: "a server with --maxmemory-policy allkeys-lru, and no --maxmemory",
-    examine: async () => examineServers([await startUrl(["--maxmemory-policy", "allkeys-lru"])]),
-  },
+  one("wake-ups-denied", "an ACL user without the channels", () => startUrlForUser(without("&holdfast:released:*"))),
+  one("sharing-denied", "an ACL user without +zscore", () => startUrlForUser(without("+zscore"))),
+  one("version-old", "a proxy changes the version in the INFO of a server to 6", () => startUrlOfVersion(6)),
+  one("evicting-policy", "a server with --maxmemory-policy allkeys-lru, and no --maxmemory", () =>
+    startUrl(["--maxmemory-policy", "allkeys-lru"]),
+  ),
   {
     code: "no-password",
     how: 'a server with --requirepass ""',
