@@ -2,7 +2,7 @@ import type { Inspection } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
-import { inspectionJson, inspectionText } from "../inspect/inspection-report.ts";
+import { inspectionRecord, inspectionText } from "../inspect/inspection-report.ts";
 import { printingChanges, redrawing, watch } from "../inspect/watch.ts";
 import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
@@ -49,7 +49,7 @@ export const inspectCommand: CommandModule<object, InspectArguments> = {
 
 async function inspectOnce({ resource, json }: InspectArguments, { redlock, servers }: LockService): Promise<number> {
   const inspection = await withUsageErrors(() => redlock.inspect(resource));
-  print(json ? inspectionJson(inspection, servers) : inspectionText(inspection, servers));
+  print(json ? JSON.stringify(inspectionRecord(inspection, servers)) : inspectionText(inspection, servers));
   return inspection.state === "unknown" ? exitCodes.noQuorum : exitCodes.ok;
 }
 
@@ -61,7 +61,7 @@ async function watchFor(
   // A terminal that does not report its size cannot be redrawn.
   const isAtTerminal = process.stdout.isTTY && process.stdout.rows > 0;
   const textOf = (inspection: Inspection): string => `${inspectionText(inspection, servers)}\n`;
-  const jsonOf = (inspection: Inspection): string => inspectionJson(inspection, servers);
+  const jsonOf = (inspection: Inspection): string => JSON.stringify(inspectionRecord(inspection, servers));
   const display = json ? printingChanges(jsonOf) : isAtTerminal ? await redrawing(textOf) : printingChanges(textOf);
   const signals = listenToSignals();
   try {

@@ -14,16 +14,7 @@ export function inspectionText(inspection: Inspection, servers: readonly Server[
   return [verdict, ...factsOf(inspection), "", table(["server", "held by", "remaining", "fence", ""], rows)].join("\n");
 }
 
-/**
- * Returns the report for programs. Keys may be added, but existing ones do not change.
- *
- * @returns one line of JSON
- */
-export function inspectionJson(inspection: Inspection, servers: readonly Server[]): string {
-  return JSON.stringify(inspectionRecord(inspection, servers));
-}
-
-/** Returns the report for programs as an object. */
+/** Returns the report for programs, for JSON. Keys may be added, but existing ones do not change. */
 export function inspectionRecord(inspection: Inspection, servers: readonly Server[]): object {
   const { resource, state, mode, owner, label, remainingMs, holders, fence, nodes } = inspection;
   return {

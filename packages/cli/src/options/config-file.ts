@@ -18,21 +18,20 @@ export interface Config {
   readonly tlsKey?: string;
 }
 
-/** The keys whose values are lists of servers. */
-const listKeys: ReadonlySet<string> = new Set<keyof Config>(["nodes", "old", "new"]);
+const list = "a list of strings";
+const integer = "a positive integer";
+const text = "a string";
+
+/** What the value of each key must be. */
+const shapes: Readonly<Record<keyof Config, string>> = {
+  ...{ nodes: list, old: list, new: list, epoch: integer, prefix: text },
+  ...{ ttl: text, nodeTimeout: text, restartGuard: text, tlsCa: text, tlsCert: text, tlsKey: text },
+};
+
+const keys = Object.keys(shapes);
 
 /** The keys whose values are paths, relative to the folder of the file. */
-const pathKeys: ReadonlySet<string> = new Set<keyof Config>(["tlsCa", "tlsCert", "tlsKey"]);
-
-const keys: ReadonlySet<string> = new Set<keyof Config>([
-  ...(listKeys as ReadonlySet<keyof Config>),
-  "epoch",
-  "prefix",
-  "ttl",
-  "nodeTimeout",
-  "restartGuard",
-  ...(pathKeys as ReadonlySet<keyof Config>),
-]);
+const pathKeys: readonly string[] = ["tlsCa", "tlsCert", "tlsKey"];
 
 /** The files to search for, in the working directory and then in its parents. */
 const places = ["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"];
@@ -74,14 +73,14 @@ export async function readText(path: string): Promise<string> {
 
 function parseConfig(path: string, text: string): Config {
   const config = parseObject(path, text);
-  const unknown = Object.keys(config).filter((key) => !keys.has(key));
+  const unknown = Object.keys(config).filter((key) => !keys.includes(key));
   if (unknown.length > 0) {
-    throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; the known keys are ${[...keys].join(", ")}`);
+    throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; the known keys are ${keys.join(", ")}`);
   }
   for (const [key, value] of Object.entries(config)) {
-    const wanted = listKeys.has(key) ? "a list of strings" : key === "epoch" ? "a positive integer" : "a string";
-    if (!isValid(key, value)) throw new UsageError(`${key} in ${path} must be ${wanted}`);
-    if (pathKeys.has(key)) config[key] = resolve(dirname(path), value as string);
+    const wanted = shapes[key as keyof Config];
+    if (!hasShape(wanted, value)) throw new UsageError(`${key} in ${path} must be ${wanted}`);
+    if (pathKeys.includes(key)) config[key] = resolve(dirname(path), value as string);
     if (isList(value)) config[key] = value.map((node) => resolveSqlitePath(node, dirname(path)));
   }
   return config;
@@ -96,12 +95,12 @@ function parseObject(path: string, text: string): Record<string, unknown> {
     throw new UsageError(`${path} is not valid JSON`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`${path} must be an object with ${[...keys].join(", ")}`);
+  throw new UsageError(`${path} must be an object with ${keys.join(", ")}`);
 }
 
-function isValid(key: string, value: unknown): boolean {
-  if (listKeys.has(key)) return isList(value);
-  return key === "epoch" ? Number.isSafeInteger(value) && Number(value) > 0 : typeof value === "string";
+function hasShape(shape: string, value: unknown): boolean {
+  if (shape === list) return isList(value);
+  return shape === integer ? Number.isSafeInteger(value) && Number(value) > 0 : typeof value === "string";
 }
 
 function isList(value: unknown): value is readonly string[] {

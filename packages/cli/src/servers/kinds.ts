@@ -25,7 +25,7 @@ export type OpenServer = (address: ServerAddress) => Promise<Server>;
  * @throws {UsageError} with the problem and the valid forms
  */
 export function parseServerAddress(text: string, what: string): ServerAddress {
-  const kind = kinds.find(({ matches }) => matches(text));
+  const kind = kinds.find(({ scheme }) => scheme.test(text));
   if (kind === undefined) {
     const forms = kinds.map((each) => each.forms).join("; ");
     throw new UsageError(`${what} has an unknown scheme; an address is ${forms}`);

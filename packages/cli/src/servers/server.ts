@@ -91,18 +91,22 @@ export interface TlsOptions {
   readonly key?: string;
 }
 
-/** A kind of server: how its addresses are written, and how to connect to one. */
-export interface ServerKind<Address> {
+/** How the addresses of one kind of server are written. */
+export interface AddressForm<Address> {
   /** The forms of addresses, for people. */
   readonly forms: string;
-  /** Returns whether a text is meant as an address of this kind. */
-  matches(text: string): boolean;
+  /** Matches every text that is meant as an address of this kind. */
+  readonly scheme: RegExp;
   /**
    * Parses an address.
    *
-   * @throws {BadAddress} if it is wrong
+   * @throws {BadAddress} with the problem
    */
   parse(text: string): Address;
+}
+
+/** A kind of server: how its addresses are written, and how to connect to one. */
+export interface ServerKind<Address> extends AddressForm<Address> {
   /**
    * Loads the client library.
    *

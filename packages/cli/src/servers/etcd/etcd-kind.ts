@@ -3,7 +3,7 @@ import { loadDriver } from "../load-driver.ts";
 import { machineOf } from "../machine.ts";
 import { searchList } from "../search-list.ts";
 import type { ConnectOptions, Server, ServerKind } from "../server.ts";
-import { type EtcdAddress, etcdForms, isEtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
+import { type EtcdAddress, etcdAddresses } from "./etcd-address.ts";
 import { examineEtcd } from "./examine-etcd.ts";
 import { gatewayTo } from "./gateway.ts";
 
@@ -22,9 +22,7 @@ const words: readonly (readonly [RegExp, string])[] = [
 
 /** etcd, over gRPC. All members of a cluster are one server. */
 export const etcdKind: ServerKind<EtcdAddress> = {
-  forms: etcdForms,
-  matches: isEtcdAddress,
-  parse: parseEtcdAddress,
+  ...etcdAddresses,
   async load(options) {
     const { etcdNode } = await loadDriver(
       "etcd:// nodes",

@@ -1,4 +1,4 @@
-import { BadAddress, decodePercents } from "../server.ts";
+import { type AddressForm, BadAddress, decodePercents } from "../server.ts";
 
 /** The address of a PostgreSQL database, the login, and the table of the locks. */
 export interface PostgresAddress {
@@ -10,44 +10,34 @@ export interface PostgresAddress {
   readonly table: string | undefined;
 }
 
-/** The forms of addresses. */
-export const postgresForms = "postgres://[user:password@]host[:port]/database[?schema=S&table=T&sslmode=M]";
-
-const scheme = /^postgres(ql)?:\/\//i;
-
 /** The parameters that `pg` reads. */
 const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
 const ownParameters = ["schema", "table"];
 
-/** Returns whether a text has the scheme of a PostgreSQL database. */
-export function isPostgresAddress(text: string): boolean {
-  return scheme.test(text);
-}
-
-/**
- * Parses the address of a database.
- *
- * @throws {BadAddress} with the problem
- */
-export function parsePostgresAddress(text: string): PostgresAddress {
-  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
-  const url = new URL(text);
-  const known = [...parameters, ...ownParameters];
-  const names = [...url.searchParams.keys()];
-  if (url.hash !== "" || names.some((name) => !known.includes(name))) throw new BadAddress("has unknown parameters");
-  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
-  const host = url.searchParams.get("host") ?? url.hostname;
-  if (host === "") throw new BadAddress("names no host");
-  const { username, password, pathname } = url;
-  const { database } = decodePercents({ username, password, database: pathname.slice(1) });
-  const [schema, table] = ownParameters.map((name) => url.searchParams.get(name) ?? undefined);
-  for (const name of ownParameters) url.searchParams.delete(name);
-  const port = host.startsWith("/") ? "" : `:${url.port || 5432}`;
-  const place = schema === undefined && table === undefined ? [] : [[schema, table].filter(Boolean).join(".")];
-  return {
-    connectionString: url.href,
-    name: [`${host}${port}`, ...(database === "" ? [] : [database]), ...place].join("/"),
-    schema,
-    table,
-  };
-}
+/** How the addresses of databases are written. */
+export const postgresAddresses: AddressForm<PostgresAddress> = {
+  forms: "postgres://[user:password@]host[:port]/database[?schema=S&table=T&sslmode=M]",
+  scheme: /^postgres(ql)?:\/\//i,
+  parse(text) {
+    if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
+    const url = new URL(text);
+    const known = [...parameters, ...ownParameters];
+    const names = [...url.searchParams.keys()];
+    if (url.hash !== "" || names.some((name) => !known.includes(name))) throw new BadAddress("has unknown parameters");
+    if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+    const host = url.searchParams.get("host") ?? url.hostname;
+    if (host === "") throw new BadAddress("names no host");
+    const { username, password, pathname } = url;
+    const { database } = decodePercents({ username, password, database: pathname.slice(1) });
+    const [schema, table] = ownParameters.map((name) => url.searchParams.get(name) ?? undefined);
+    for (const name of ownParameters) url.searchParams.delete(name);
+    const port = host.startsWith("/") ? "" : `:${url.port || 5432}`;
+    const place = schema === undefined && table === undefined ? [] : [[schema, table].filter(Boolean).join(".")];
+    return {
+      connectionString: url.href,
+      name: [`${host}${port}`, ...(database === "" ? [] : [database]), ...place].join("/"),
+      schema,
+      table,
+    };
+  },
+};

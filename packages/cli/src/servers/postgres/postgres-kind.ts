@@ -8,16 +8,14 @@ import { searchList } from "../search-list.ts";
 import { connectTimeoutMs, type Server, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
 import { lockTable } from "./lock-table.ts";
-import { isPostgresAddress, type PostgresAddress, parsePostgresAddress, postgresForms } from "./postgres-address.ts";
+import { type PostgresAddress, postgresAddresses } from "./postgres-address.ts";
 
 /** How long the server may take to close the connections, in milliseconds. */
 const closeTimeoutMs = 500;
 
 /** PostgreSQL, over `pg`. */
 export const postgresKind: ServerKind<PostgresAddress> = {
-  forms: postgresForms,
-  matches: isPostgresAddress,
-  parse: parsePostgresAddress,
+  ...postgresAddresses,
   async load() {
     const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
       "postgres:// nodes",

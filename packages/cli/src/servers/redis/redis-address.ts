@@ -1,4 +1,4 @@
-import { BadAddress, decodePercents } from "../server.ts";
+import { type AddressForm, BadAddress, decodePercents } from "../server.ts";
 
 /** The address of one server, and the login. */
 export interface RedisAddress {
@@ -16,54 +16,44 @@ export interface RedisAddress {
   readonly db: number;
 }
 
-/** The forms of addresses. */
-export const redisForms =
-  "redis://[user:password@]host[:port][/db], rediss://… for TLS, host:port, or unix:///path/of/socket[?db=N]";
-
-const tcpSchemes: readonly string[] = ["redis:", "rediss:"];
 const socketSchemes: readonly string[] = ["unix:", "redis+socket:"];
 
-/** Returns whether a text has the scheme of a Redis server, or none. */
-export function isRedisAddress(text: string): boolean {
-  const [, scheme] = /^([a-z][a-z0-9+.-]*:)\/\//i.exec(text) ?? [];
-  return scheme === undefined || [...tcpSchemes, ...socketSchemes].includes(scheme.toLowerCase());
-}
-
 /**
- * Parses the address of a server.
- *
- * @param text `redis://`, `rediss://`, `host:port`, `unix://`, `redis+socket://` or the path of a socket; users and
- *   passwords are percent-encoded
- * @throws {BadAddress} with the problem
+ * How the addresses of servers are written: `redis://`, `rediss://`, `host:port`, `unix://`, `redis+socket://` or the path
+ * of a socket. Users and passwords are percent-encoded.
  */
-export function parseRedisAddress(text: string): RedisAddress {
-  const url = urlOf(text);
-  if (url === undefined) throw new BadAddress("is not the address of a server");
-  const { protocol, hostname, pathname, searchParams } = url;
-  const isSocket = socketSchemes.includes(protocol);
-  const unknown = [...searchParams.keys()].some((key) => !(isSocket && key === "db"));
-  if (unknown || url.hash !== "") throw new BadAddress("has unknown parameters");
+export const redisAddresses: AddressForm<RedisAddress> = {
+  forms: "redis://[user:password@]host[:port][/db], rediss://… for TLS, host:port, or unix:///path/of/socket[?db=N]",
+  scheme: /^(rediss?|unix|redis\+socket):\/\/|^(?![a-z][a-z0-9+.-]*:\/\/)/i,
+  parse(text) {
+    const url = urlOf(text);
+    if (url === undefined) throw new BadAddress("is not the address of a server");
+    const { protocol, hostname, pathname, searchParams } = url;
+    const isSocket = socketSchemes.includes(protocol);
+    const unknown = [...searchParams.keys()].some((key) => !(isSocket && key === "db"));
+    if (unknown || url.hash !== "") throw new BadAddress("has unknown parameters");
 
-  const { username, password, path } = decodePercents({
-    username: url.username,
-    password: url.password,
-    path: isSocket ? pathname : "",
-  });
-  const database = isSocket ? (searchParams.get("db") ?? "") : pathname.slice(1);
-  if (!/^\d{0,9}$/.test(database)) throw new BadAddress("has a database that is not a number");
-  const common = {
-    isTls: protocol === "rediss:",
-    ...(username !== "" && { username }),
-    ...(password !== "" && { password }),
-    db: Number(database),
-  };
-  if (isSocket) {
-    if (hostname !== "localhost" || path === "/") throw new BadAddress("must name the absolute path of a socket");
-    return { ...common, path };
-  }
-  if (hostname === "") throw new BadAddress("names no host");
-  return { ...common, host: hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 6379 : Number(url.port) };
-}
+    const { username, password, path } = decodePercents({
+      username: url.username,
+      password: url.password,
+      path: isSocket ? pathname : "",
+    });
+    const database = isSocket ? (searchParams.get("db") ?? "") : pathname.slice(1);
+    if (!/^\d{0,9}$/.test(database)) throw new BadAddress("has a database that is not a number");
+    const common = {
+      isTls: protocol === "rediss:",
+      ...(username !== "" && { username }),
+      ...(password !== "" && { password }),
+      db: Number(database),
+    };
+    if (isSocket) {
+      if (hostname !== "localhost" || path === "/") throw new BadAddress("must name the absolute path of a socket");
+      return { ...common, path };
+    }
+    if (hostname === "") throw new BadAddress("names no host");
+    return { ...common, host: hostname.replace(/^\[|\]$/g, ""), port: url.port === "" ? 6379 : Number(url.port) };
+  },
+};
 
 function urlOf(text: string): URL | undefined {
   const withScheme = text.startsWith("/") ? `unix://${text}` : text.includes("://") ? text : `redis://${text}`;

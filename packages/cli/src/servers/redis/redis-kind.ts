@@ -7,7 +7,7 @@ import { withoutArguments } from "../../output/print.ts";
 import { machineOf } from "../machine.ts";
 import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind, type TlsOptions } from "../server.ts";
 import { examineRedis } from "./examine-redis.ts";
-import { isRedisAddress, parseRedisAddress, type RedisAddress, redisForms } from "./redis-address.ts";
+import { type RedisAddress, redisAddresses } from "./redis-address.ts";
 import { searchRedis } from "./search-redis.ts";
 import { wrongSchemeOf } from "./wrong-scheme.ts";
 
@@ -22,9 +22,7 @@ const closeTimeoutMs = 200;
 
 /** Redis and Valkey, over ioredis. */
 export const redisKind: ServerKind<RedisAddress> = {
-  forms: redisForms,
-  matches: isRedisAddress,
-  parse: parseRedisAddress,
+  ...redisAddresses,
   async load(options) {
     const [{ Redis }, { ioredisNode }, { lockNames }] = await Promise.all([
       import("ioredis"),

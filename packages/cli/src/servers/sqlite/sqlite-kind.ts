@@ -17,7 +17,7 @@ const packages = ["@holdfast/sqlite", "libsql"];
 /** SQLite files, for the processes of this machine. */
 export const sqliteKind: ServerKind<SqliteAddress> = {
   forms: "sqlite:PATH",
-  matches: (text) => scheme.test(text),
+  scheme,
   parse(text) {
     const path = text.replace(scheme, "").replace(/^\/\/(?=\/)/, "");
     if (path === "" || path === ":memory:") throw new BadAddress("names no file");
