@@ -24,13 +24,8 @@ test("judge() finds nothing about three healthy servers on separate machines", (
 
 test("judge() puts the worst findings first", () => {
   const info = { ...view.info, replicaOf: "s0:6379", maxmemoryPolicy: "allkeys-lru" } as Info;
-  expect(codes(factsOf({}, { sentinels: null, info, lockFailure: "READONLY" }))).toEqual([
-    "no-quorum",
-    "replica",
-    "hidden",
-    "even-number",
-    "evicting-policy",
-  ]);
+  const found = codes(factsOf({}, { sentinels: null, info, lockFailure: "READONLY" }));
+  expect(found.join(" ")).toBe("no-quorum replica hidden even-number evicting-policy");
 });
 
 test("judge() counts only the certain part of a clock difference", () => {
@@ -112,10 +107,8 @@ test("judge() judges each set of a change by itself", () => {
   const empty = { counters: 0 };
   expect(codes({ ...factsWith({}, {}, {}, empty, empty, empty), joint, epoch: 3 })).toEqual([]);
   expect(codes({ ...factsWith({}, {}, empty, {}, {}, {}), joint, epoch: 3 })).toEqual(["needs-heal"]);
-  const [left, floored] = [
-    { epoch: 2, counters: 50 },
-    { epoch: 4, floor: 5 },
-  ];
+  const left = { epoch: 2, counters: 50 };
+  const floored = { epoch: 4, floor: 5 };
   const joined = factsWith({ epoch: 3 }, { epoch: 3 }, left, floored, floored, left);
   expect(codes({ ...joined, joint, epoch: 3 })).toEqual(["epoch-behind", "floor-missing"]);
   const down = factsOf({}, {}, {}, {}, { lockFailure: "ERR" }, { lockFailure: "ERR" });
@@ -146,22 +139,10 @@ test("leastTtlMs() is fifty times the slowest", () => {
 });
 
 test("shortMs() and longMs() keep two significant digits", () => {
-  expect([0.2134, 0.999, 4.56, 34.5, 999.9, 61_000].map(shortMs)).toEqual([
-    "0.21 ms",
-    "1.0 ms",
-    "4.6 ms",
-    "35 ms",
-    "1 s",
-    "61 s",
-  ]);
-  expect([0, 250, 1_500, 30_000, 90_000, 3 * 86_400_000].map(longMs)).toEqual([
-    "0 ms",
-    "250 ms",
-    "1.5 s",
-    "30 s",
-    "90 s",
-    "3 d",
-  ]);
+  const short = [0.2134, 0.999, 4.56, 34.5, 999.9, 61_000].map(shortMs);
+  expect(short.join()).toBe("0.21 ms,1.0 ms,4.6 ms,35 ms,1 s,61 s");
+  const long = [0, 250, 1_500, 30_000, 90_000, 3 * 86_400_000].map(longMs);
+  expect(long.join()).toBe("0 ms,250 ms,1.5 s,30 s,90 s,3 d");
 });
 
 test("wrapped() breaks lines between words, and never within a word", () => {

@@ -5,12 +5,8 @@ import { withServers } from "./support/servers.ts";
 const servers = withServers(3);
 
 async function hold(resource: string, args: readonly string[] = []) {
-  const cli = startCli(
-    ["run", resource, ...args, "--", "sh", "-c", 'echo "$HOLDFAST_OWNER $HOLDFAST_FENCE"; read line'],
-    {
-      env: servers.env,
-    },
-  );
+  const command = ["sh", "-c", 'echo "$HOLDFAST_OWNER $HOLDFAST_FENCE"; read line'];
+  const cli = startCli(["run", resource, ...args, "--", ...command], { env: servers.env });
   await cli.prints("\n");
   const [owner = "", fence = ""] = cli.out().trim().split(" ");
   await expect.poll(() => servers.owners(resource)).toEqual([owner, owner, owner]);

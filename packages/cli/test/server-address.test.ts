@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { parseServerAddress } from "../src/servers/kinds.ts";
 
 const plain = { isTls: false, db: 0 };
+const usual = { schema: undefined, table: undefined };
 
-test.each([
+test.each<[text: string, address: object]>([
   ["redis://example", { ...plain, host: "example", port: 6379 }],
   ["redis://example:7001", { ...plain, host: "example", port: 7001 }],
   ["redis://example:7001/", { ...plain, host: "example", port: 7001 }],
@@ -24,13 +25,6 @@ test.each([
     "redis+socket://me:secret@/run/redis.sock",
     { ...plain, path: "/run/redis.sock", username: "me", password: "secret" },
   ],
-] as const)("parseServerAddress() parses %s", (text, address) => {
-  expect(parseServerAddress(text, "node 1").where).toEqual(address);
-});
-
-const usual = { schema: undefined, table: undefined };
-
-test.each([
   ["postgres://example/app", { connectionString: "postgres://example/app", name: "example:5432/app", ...usual }],
   [
     "postgresql://me:s3cret@example:6543/app?sslmode=verify-full",
@@ -48,27 +42,17 @@ test.each([
     "postgres:///app?host=/run/postgresql",
     { connectionString: "postgres:///app?host=%2Frun%2Fpostgresql", name: "/run/postgresql/app", ...usual },
   ],
-] as const)("parseServerAddress() parses %s", (text, address) => {
-  expect(parseServerAddress(text, "node 1").where).toEqual(address);
-});
-
-test.each([
   ["etcd://example", { hosts: ["example:2379"], isTls: false }],
   ["etcds://a,b:80,[::1]:7001/", { hosts: ["a:2379", "b:80", "[::1]:7001"], isTls: true }],
   [
     "etcd://me:p%40ss%2Cw%3Ard@a,b",
     { hosts: ["a:2379", "b:2379"], isTls: false, username: "me", password: "p@ss,w:rd" },
   ],
-] as const)("parseServerAddress() parses %s", (text, address) => {
+  ["sqlite:locks.db", { path: "locks.db" }],
+  ["sqlite:/var/lib/my locks.db", { path: "/var/lib/my locks.db" }],
+  ["sqlite:///var/lib/locks.db", { path: "/var/lib/locks.db" }],
+])("parseServerAddress() parses %s", (text, address) => {
   expect(parseServerAddress(text, "node 1").where).toEqual(address);
-});
-
-test.each([
-  ["sqlite:locks.db", "locks.db"],
-  ["sqlite:/var/lib/my locks.db", "/var/lib/my locks.db"],
-  ["sqlite:///var/lib/locks.db", "/var/lib/locks.db"],
-])("parseServerAddress() parses %s", (text, path) => {
-  expect(parseServerAddress(text, "node 1").where).toEqual({ path });
 });
 
 test.each([

@@ -20,17 +20,8 @@ const escapeCode = "\u001b";
 test("--help lists the commands and the exit codes, and the options of a command", async () => {
   const general = await runCli(["--help"]);
   expect(general).toMatchObject({ code: 0, err: "" });
-  for (const word of [
-    "holdfast run",
-    "holdfast inspect",
-    "holdfast list",
-    "holdfast release",
-    "completion",
-    "76",
-    "127",
-  ]) {
-    expect(general.out).toContain(word);
-  }
+  const commands = ["run", "inspect", "list", "release"].map((name) => `holdfast ${name}`);
+  for (const word of [...commands, "completion", "76", "127"]) expect(general.out).toContain(word);
   const run = await runCli(["run", "--help"]);
   expect(run).toMatchObject({ code: 0, err: "" });
   for (const word of ["--node", "--wait", "--no-wait", "--kill-after", "default: 10s"]) expect(run.out).toContain(word);

@@ -9,27 +9,15 @@ export const healthyView: RedisView = {
   latency: { medianMs: 1, p99Ms: 2, pings: 100 },
   clock: { aheadMs: 0, uncertaintyMs: 1 },
   info: {
-    product: "Redis",
-    version: "7.0.15",
-    runId: "",
-    uptimeMs: 1e9,
-    replicaOf: null,
-    replicas: 0,
-    isCluster: false,
-    appendonly: true,
-    maxmemory: 0,
-    maxmemoryPolicy: "noeviction",
+    ...{ product: "Redis", version: "7.0.15", runId: "", uptimeMs: 1e9, replicaOf: null, replicas: 0 },
+    ...{ isCluster: false, appendonly: true, maxmemory: 0, maxmemoryPolicy: "noeviction" },
   },
   appendfsync: "always",
   pausesFsync: false,
   sentinels: 0,
   access: {
-    missing: [],
-    missingForWakeUps: [],
-    missingForSharing: [],
-    unknownCommands: [],
-    isOpen: false,
-    isSharded: false,
+    ...{ missing: [], missingForWakeUps: [], missingForSharing: [], unknownCommands: [] },
+    ...{ isOpen: false, isSharded: false },
   },
   lockFailure: null,
 };
@@ -45,15 +33,8 @@ export function factsOf(...views: readonly Partial<RedisView>[]): Facts {
       stored: { floor: 0, epoch: 0, counters: 1_000, isComplete: true },
     }),
   );
-  return {
-    servers,
-    joint: null,
-    epoch: 1,
-    ttlMs: 30_000,
-    nodeTimeoutMs: 500,
-    suggestedNodeTimeoutMs: 0,
-    restartGuardMs: 0,
-  };
+  const timeouts = { ttlMs: 30_000, nodeTimeoutMs: 500, suggestedNodeTimeoutMs: 0, restartGuardMs: 0 };
+  return { servers, joint: null, epoch: 1, ...timeouts };
 }
 
 /** A report about five servers, all with different problems except the first. */
