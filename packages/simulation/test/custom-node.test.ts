@@ -1,17 +1,8 @@
-import type { LockNode } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { type CreateNode, simulate, simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
 import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { client, update } from "./scenes.ts";
-
-/** A memory node with some methods replaced. */
-function altered(alter: (right: LockNode) => Partial<LockNode>): CreateNode {
-  return ({ name, clock }) => {
-    const right = memoryNode({ name, clock, fenceTtlMs: Infinity });
-    return { ...right, ...alter(right) };
-  };
-}
+import { altered, client, update } from "./scenes.ts";
 
 async function violationsOf(createNode: CreateNode, seeds: number, from = 1): Promise<string> {
   const options = { faults: "survivable", from, count: seeds, createNode } as const;

@@ -1,4 +1,7 @@
+import type { LockNode } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
 import {
+  type CreateNode,
   formatRun,
   type Operation,
   type Run,
@@ -37,4 +40,12 @@ export function linesOf(run: Run): string[] {
       const [, nodes, answer] = /^nodes ([A-Z ]+): (.+)$/.exec(line) ?? [];
       return nodes === undefined ? [line] : nodes.split(" ").map((node) => `node ${node}: ${answer}`);
     });
+}
+
+/** Memory nodes with some methods replaced. */
+export function altered(alter: (right: ReturnType<typeof memoryNode>) => Partial<LockNode>): CreateNode {
+  return ({ name, clock }) => {
+    const right = memoryNode({ name, clock, fenceTtlMs: Infinity });
+    return { ...right, ...alter(right) };
+  };
 }

@@ -1,7 +1,7 @@
 import { type JointSet, type LockNode, Redlock } from "@holdfast/core";
 import { heal, migration } from "@holdfast/core/membership";
-import { memoryNode } from "@holdfast/memory";
-import type { CreateNode, SimulateOptions, Tools } from "@holdfast/simulation";
+import type { SimulateOptions, Tools } from "@holdfast/simulation";
+import { altered } from "./scenes.ts";
 
 /** Parts of a world with one mistake each. */
 type Wrong = Pick<SimulateOptions, "createNode" | "tools">;
@@ -119,12 +119,4 @@ function overEach<Given extends Nodes>(nodes: Given, alter: (node: FullNode) => 
 
 function methodsOf({ raiseFloor, scan }: LockNode): Partial<LockNode> {
   return { ...(raiseFloor && { raiseFloor }), ...(scan && { scan }) };
-}
-
-/** Memory nodes with some methods replaced. */
-function altered(alter: (right: ReturnType<typeof memoryNode>) => Partial<LockNode>): CreateNode {
-  return ({ name, clock }) => {
-    const right = memoryNode({ name, clock, fenceTtlMs: Infinity });
-    return { ...right, ...alter(right) };
-  };
 }
