@@ -1,4 +1,5 @@
 import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
+import type { Limit } from "../settings.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
 import { plainNode, renamedNode } from "../world/renamed-node.ts";
 
@@ -31,41 +32,57 @@ export type SubjectPart =
   /** A fence counter for each resource, or so many that resources seldom share one. */
   | "ownCounters";
 
-/** A broken node that wraps a correct one. */
-export type BrokenWrapper = Omit<BrokenNode, "create"> &
-  Pick<LockNodeSubject, "related"> &
-  (BlindWrapper<LockNode> | SeeingWrapper);
+/** Returns the methods that replace those of a correct node. */
+type Wrapper<N> = (node: N, elapsedMs: () => number) => Partial<LockNode>;
 
-interface BlindWrapper<N> {
-  readonly sees?: undefined;
-  /** Returns the methods that replace those of the correct node. */
-  readonly breakIt: (node: N, elapsedMs: () => number) => Partial<LockNode>;
-  /** The same for the second client, if that must be a different object. */
-  readonly breakRival?: (node: N, elapsedMs: () => number) => Partial<LockNode>;
+/**
+ * Wrappers of a correct node by the statement of the test that catches them, and then by their fault. A wrapper's state
+ * stands for the server's, so both clients share it unless it is kept `perClient`.
+ */
+type Faults<N> = Readonly<Record<string, Readonly<Record<string, Wrapper<N> | { readonly perClient: Wrapper<N> }>>>>;
+
+/** Returns broken nodes that wrap any correct node. */
+export function broken(faults: Faults<LockNode>): readonly BrokenNode[] {
+  return brokenNodesOf({}, faults);
 }
 
-/** A wrapper that calls an optional method of the correct node, or breaks it. */
-interface SeeingWrapper extends Omit<BlindWrapper<Required<LockNode>>, "sees"> {
-  readonly sees: "watch" | "inspect" | "close" | "floor";
+/** Returns broken nodes that wrap a correct node whose subject offers these parts. */
+export function brokenIf(needs: readonly SubjectPart[], faults: Faults<Required<LockNode>>): readonly BrokenNode[] {
+  return brokenNodesOf({ needs }, faults as Faults<LockNode>);
 }
 
-/** Turns a wrapper of nodes into a broken node, which applies it to the nodes of a subject. */
-export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, ...rest }: BrokenWrapper): BrokenNode {
-  return {
-    ...rest,
-    needs: sees ? [sees, ...needs] : needs,
-    async create(correct) {
-      const { subject, elapsedMs } = withClock(await correct());
-      const brokenBy = (wrap: typeof breakIt, node: LockNode): LockNode => {
-        const plain = plainNode(node);
-        return { ...plain, ...wrap(plain as Required<LockNode>, elapsedMs) };
+/** Returns broken nodes that declare a limit, and violate it. */
+export function violating<L extends Limit>(
+  limit: L,
+  reason: LockNodeLimits[L],
+  faults: Faults<LockNode>,
+): readonly BrokenNode[] {
+  return brokenNodesOf({ cannot: { [limit]: reason } }, faults);
+}
+
+function brokenNodesOf(
+  conditions: Pick<BrokenNode, "needs" | "cannot">,
+  faults: Faults<LockNode>,
+): readonly BrokenNode[] {
+  return Object.entries(faults).flatMap(([caughtBy, wrappers]) =>
+    Object.entries(wrappers).map(([fault, wrapper]): BrokenNode => {
+      const isPerClient = typeof wrapper !== "function";
+      const wrap = isPerClient ? wrapper.perClient : wrapper;
+      return {
+        fault,
+        caughtBy,
+        ...conditions,
+        async create(correct) {
+          const { subject, elapsedMs } = withClock(await correct());
+          const brokenBy = (node: LockNode): LockNode => ({ ...plainNode(node), ...wrap(plainNode(node), elapsedMs) });
+          const node = brokenBy(subject.node);
+          const rival = isPerClient ? brokenBy(subject.rival) : node;
+          const related = conditions.cannot?.unrelatedResources && { related: (resource: string) => resource };
+          return { ...withNodes(subject, node, rival), ...related };
+        },
       };
-      const node = brokenBy(breakIt, subject.node);
-      // A wrapper's state stands for the server's state, so both clients share one wrapper.
-      const rival = breakRival ? brokenBy(breakRival, subject.rival) : node;
-      return { ...withNodes(subject, node, rival), ...(related && { related }) };
-    },
-  };
+    }),
+  );
 }
 
 /** Returns the subject, and a clock that runs like its server's. */

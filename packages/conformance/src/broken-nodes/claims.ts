@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../world/renamed-node.ts";
-import { type BrokenWrapper, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, withDenials } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 
 /** Returns the requested resources that have any owner. */
@@ -21,244 +21,195 @@ function withHolder(node: LockNode, name: (request: AcquireRequest) => Promise<s
 }
 
 /** Faults in claims. */
-export const brokenClaims: readonly BrokenWrapper[] = [
-  {
-    fault: "claims several resources one by one, and keeps the first if a later one is held",
-    caughtBy: "acquire() denies and changes nothing while another owner holds any of the resources",
-    breakIt: (node) => ({
-      async acquire(request) {
-        let fence = 0;
-        for (const resource of request.resources) {
-          const reply = await node.acquire({ ...request, resources: [resource] });
-          if (!reply.granted) return reply;
-          fence = Math.max(fence, reply.fence);
-        }
-        return { granted: true, fence };
-      },
-    }),
-  },
-  {
-    fault: "checks that the resource is free, and claims it in a second step",
-    caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
-    sees: "inspect",
-    breakIt: (node) => {
-      let secondSteps: Promise<unknown> = Promise.resolve();
-      return {
-        async acquire(request) {
-          const [resource] = request.resources as [string];
-          const seen = await node.inspect(resource);
-          if (seen.owner !== null) return { granted: false };
-          const claim = secondSteps.then(async () => {
-            const { owner } = await node.inspect(resource);
-            if (owner !== null) await node.release({ ...request, owner });
-            return node.acquire(request);
-          });
-          secondSteps = claim;
-          return claim;
+export const brokenClaims: readonly BrokenNode[] = [
+  ...broken({
+    "both clients see each other's claims": {
+      "ignores the claims of other clients": {
+        perClient(node) {
+          const client = crypto.randomUUID();
+          return renamedNode(node, (resource) => `${resource}, by ${client}`);
         },
-      };
+      },
     },
-  },
-  {
-    fault: "reports that it released a claim whose acquire it has only just sent",
-    caughtBy: "acquire() and release() of one owner sent at once take effect in either order, as their replies say",
-    breakIt: (node) => {
-      const sent = new Set<string>();
-      return {
+    "acquire() denies and changes nothing while another owner holds any of the resources": {
+      "claims several resources one by one, and keeps the first if a later one is held": (node) => ({
         async acquire(request) {
-          sent.add(request.owner);
-          await setImmediate();
-          return node.acquire(request).finally(() => sent.delete(request.owner));
-        },
-        async release(request) {
-          const { released } = await node.release(request);
-          return { released: released || sent.has(request.owner) };
-        },
-      };
-    },
-  },
-  {
-    fault: "frees the resource for a late release, even if a takeover has overtaken it",
-    caughtBy: "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-        await setTimeout(1);
-        if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
-        const freed = request.resources.map(async (resource) => {
-          const { owner } = await node.inspect(resource);
-          return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
-        });
-        return { released: (await Promise.all(freed)).some(({ released }) => released) };
-      },
-    }),
-  },
-  {
-    fault: "rejects instead of denying",
-    caughtBy: "acquire() denies a resource that another owner holds, through either client",
-    breakIt: (node) => withDenials(node, () => Promise.reject(new Error("the resource is locked"))),
-  },
-  {
-    fault: "names the owner of the request as the holder",
-    caughtBy: "acquire() names the holder of the blocking claim, if it names one",
-    breakIt: (node) => withHolder(node, async ({ owner }) => owner),
-  },
-  {
-    fault: "names the holder of the first resource, even if another claim lasts longer",
-    caughtBy: "acquire() names the holder of the claim that lasts longest, and never the requesting owner",
-    sees: "inspect",
-    breakIt: (node) =>
-      withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
-  },
-  {
-    fault: "lists a free resource as held",
-    caughtBy: "acquire() lists as held only resources that another owner holds, if it lists any",
-    breakIt: (node) => withHeldResources(node, ({ resources }) => resources),
-  },
-  {
-    fault: "lists as held a resource that the requesting owner holds",
-    caughtBy: "acquire() does not list as held what the requesting owner holds",
-    sees: "inspect",
-    breakIt: (node) => withHeldResources(node, heldByAny(node)),
-  },
-  {
-    fault: "lists as held a resource that it may take over",
-    caughtBy: "acquire() with takeover does not list as held what it may take over",
-    sees: "inspect",
-    breakIt: (node) => withHeldResources(node, heldByAny(node)),
-  },
-  {
-    fault: "denies a resent request because the resource is held",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { owner } = await node.inspect(request.resources[0] as string);
-        return owner === request.owner ? { granted: false } : node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "releases only the first of several resources",
-    caughtBy: "release() frees all of several resources, and keeps each counter",
-    breakIt: (node) => ({
-      release: ({ resources, ...rest }) => node.release({ ...rest, resources: resources.slice(0, 1) }),
-    }),
-  },
-  {
-    fault: "takes over from any owner",
-    caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (request.takeover === undefined) return node.acquire(request);
-        const { owner } = await node.inspect(request.resources[0] as string);
-        return node.acquire({ ...request, takeover: owner ?? "nobody" });
-      },
-    }),
-  },
-  {
-    fault: "takes over only if none of the resources is free",
-    caughtBy: "acquire() with takeover takes over that owner's claims together with free resources",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire({ takeover, ...request }) {
-        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-        const isAllHeld = views.every(({ owner }) => owner === takeover);
-        return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
-      },
-    }),
-  },
-  {
-    fault: "releases the claim of any owner",
-    caughtBy: "release() leaves another owner's claim and counter alone",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const { owner } = await node.inspect(request.resources[0] as string);
-        return node.release({ ...request, owner: owner ?? request.owner });
-      },
-    }),
-  },
-  {
-    fault: "releases only if the owner holds all of the resources",
-    caughtBy: "release() frees those of several resources that the owner holds",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-        const holdsAll = views.every(({ owner }) => owner === request.owner);
-        return holdsAll ? node.release(request) : { released: false };
-      },
-    }),
-  },
-  {
-    fault: "checks which owner holds the resource, and frees it in a second step",
-    caughtBy: "release() sent many times at once frees no claim of the next owner",
-    sees: "inspect",
-    breakIt: (node) => {
-      const freed = new Set<string>();
-      return {
-        async release(request) {
-          const [resource] = request.resources as [string];
-          if ((await node.inspect(resource)).owner !== request.owner) return { released: false };
-          const isFirst = !freed.has(request.owner);
-          freed.add(request.owner);
-          // The other releases take their second step once the next owner holds the resource, if that is soon.
-          for (let looks = 0; looks < 50; looks++) {
-            const { owner } = await node.inspect(resource);
-            if (owner !== null && (isFirst || owner !== request.owner)) return node.release({ ...request, owner });
-            await setTimeout(5);
+          let fence = 0;
+          for (const resource of request.resources) {
+            const reply = await node.acquire({ ...request, resources: [resource] });
+            if (!reply.granted) return reply;
+            fence = Math.max(fence, reply.fence);
           }
-          return node.release(request);
+          return { granted: true, fence };
         },
-      };
+      }),
     },
-  },
-  {
-    fault: "always returns released",
-    caughtBy: "release() sent again changes nothing, and does not reject",
-    breakIt: (node) => ({ release: async (request) => ({ ...(await node.release(request)), released: true }) }),
-  },
-  {
-    fault: "extends the claim of any owner",
-    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const { owner } = await node.inspect(request.resources[0] as string);
-        return node.extend({ ...request, owner: owner ?? request.owner });
+    "acquire() and release() of one owner sent at once take effect in either order, as their replies say": {
+      "reports that it released a claim whose acquire it has only just sent": (node) => {
+        const sent = new Set<string>();
+        return {
+          async acquire(request) {
+            sent.add(request.owner);
+            await setImmediate();
+            return node.acquire(request).finally(() => sent.delete(request.owner));
+          },
+          async release(request) {
+            const { released } = await node.release(request);
+            return { released: released || sent.has(request.owner) };
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "shortens another owner's claim before it compares owners",
-    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const { owner, fence } = await node.inspect(request.resources[0] as string);
-        if (owner !== null && owner !== request.owner) {
-          await node.release({ ...request, owner });
-          await node.acquire({ ...request, owner, fenceHint: fence });
-        }
-        return node.extend(request);
+    },
+    "acquire() denies a resource that another owner holds, through either client": {
+      "rejects instead of denying": (node) =>
+        withDenials(node, () => Promise.reject(new Error("the resource is locked"))),
+    },
+    "acquire() names the holder of the blocking claim, if it names one": {
+      "names the owner of the request as the holder": (node) => withHolder(node, async ({ owner }) => owner),
+    },
+    "acquire() lists as held only resources that another owner holds, if it lists any": {
+      "lists a free resource as held": (node) => withHeldResources(node, ({ resources }) => resources),
+    },
+    "release() frees all of several resources, and keeps each counter": {
+      "releases only the first of several resources": (node) => ({
+        release: ({ resources, ...rest }) => node.release({ ...rest, resources: resources.slice(0, 1) }),
+      }),
+    },
+    "release() sent again changes nothing, and does not reject": {
+      "always returns released": (node) => ({
+        release: async (request) => ({ ...(await node.release(request)), released: true }),
+      }),
+    },
+    "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources": {
+      "counts a claim on the first of several resources as a claim on all": (node) => ({
+        extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
+      }),
+    },
+  }),
+  ...brokenIf(["inspect"], {
+    "acquire() grants exactly one of 100 claims sent at once, in every round": {
+      "checks that the resource is free, and claims it in a second step": (node) => {
+        let secondSteps: Promise<unknown> = Promise.resolve();
+        return {
+          async acquire(request) {
+            const [resource] = request.resources as [string];
+            const seen = await node.inspect(resource);
+            if (seen.owner !== null) return { granted: false };
+            const claim = secondSteps.then(async () => {
+              const { owner } = await node.inspect(resource);
+              if (owner !== null) await node.release({ ...request, owner });
+              return node.acquire(request);
+            });
+            secondSteps = claim;
+            return claim;
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "counts a claim on the first of several resources as a claim on all",
-    caughtBy:
-      "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
-    breakIt: (node) => ({
-      extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
-    }),
-  },
-  {
-    fault: "ignores the claims of other clients",
-    caughtBy: "both clients see each other's claims",
-    breakIt: () => ({}),
-    breakRival: (node) => renamedNode(node, (resource) => `${resource}, by the rival`),
-  },
+    },
+    "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner": {
+      "frees the resource for a late release, even if a takeover has overtaken it": (node) => ({
+        async release(request) {
+          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+          await setTimeout(1);
+          if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
+          const freed = request.resources.map(async (resource) => {
+            const { owner } = await node.inspect(resource);
+            return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
+          });
+          return { released: (await Promise.all(freed)).some(({ released }) => released) };
+        },
+      }),
+    },
+    "acquire() names the holder of the claim that lasts longest, and never the requesting owner": {
+      "names the holder of the first resource, even if another claim lasts longer": (node) =>
+        withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
+    },
+    "acquire() does not list as held what the requesting owner holds": {
+      "lists as held a resource that the requesting owner holds": (node) => withHeldResources(node, heldByAny(node)),
+    },
+    "acquire() with takeover does not list as held what it may take over": {
+      "lists as held a resource that it may take over": (node) => withHeldResources(node, heldByAny(node)),
+    },
+    "acquire() resent by the holder grants again with the same fence, whatever its hint": {
+      "denies a resent request because the resource is held": (node) => ({
+        async acquire(request) {
+          const { owner } = await node.inspect(request.resources[0] as string);
+          return owner === request.owner ? { granted: false } : node.acquire(request);
+        },
+      }),
+    },
+    "acquire() with takeover from an owner that does not hold the resource is denied": {
+      "takes over from any owner": (node) => ({
+        async acquire(request) {
+          if (request.takeover === undefined) return node.acquire(request);
+          const { owner } = await node.inspect(request.resources[0] as string);
+          return node.acquire({ ...request, takeover: owner ?? "nobody" });
+        },
+      }),
+    },
+    "acquire() with takeover takes over that owner's claims together with free resources": {
+      "takes over only if none of the resources is free": (node) => ({
+        async acquire({ takeover, ...request }) {
+          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+          const isAllHeld = views.every(({ owner }) => owner === takeover);
+          return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
+        },
+      }),
+    },
+    "release() leaves another owner's claim and counter alone": {
+      "releases the claim of any owner": (node) => ({
+        async release(request) {
+          const { owner } = await node.inspect(request.resources[0] as string);
+          return node.release({ ...request, owner: owner ?? request.owner });
+        },
+      }),
+    },
+    "release() frees those of several resources that the owner holds": {
+      "releases only if the owner holds all of the resources": (node) => ({
+        async release(request) {
+          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+          const holdsAll = views.every(({ owner }) => owner === request.owner);
+          return holdsAll ? node.release(request) : { released: false };
+        },
+      }),
+    },
+    "release() sent many times at once frees no claim of the next owner": {
+      "checks which owner holds the resource, and frees it in a second step": (node) => {
+        const freed = new Set<string>();
+        return {
+          async release(request) {
+            const [resource] = request.resources as [string];
+            if ((await node.inspect(resource)).owner !== request.owner) return { released: false };
+            const isFirst = !freed.has(request.owner);
+            freed.add(request.owner);
+            // The other releases take their second step once the next owner holds the resource, if that is soon.
+            for (let looks = 0; looks < 50; looks++) {
+              const { owner } = await node.inspect(resource);
+              if (owner !== null && (isFirst || owner !== request.owner)) return node.release({ ...request, owner });
+              await setTimeout(5);
+            }
+            return node.release(request);
+          },
+        };
+      },
+    },
+    "extend() of another owner's claim returns not held, and changes neither claim nor counter": {
+      "extends the claim of any owner": (node) => ({
+        async extend(request) {
+          const { owner } = await node.inspect(request.resources[0] as string);
+          return node.extend({ ...request, owner: owner ?? request.owner });
+        },
+      }),
+      "shortens another owner's claim before it compares owners": (node) => ({
+        async extend(request) {
+          const { owner, fence } = await node.inspect(request.resources[0] as string);
+          if (owner !== null && owner !== request.owner) {
+            await node.release({ ...request, owner });
+            await node.acquire({ ...request, owner, fenceHint: fence });
+          }
+          return node.extend(request);
+        },
+      }),
+    },
+  }),
 ];

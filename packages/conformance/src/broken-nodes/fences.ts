@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenWrapper, forgetful, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetful, withDenials } from "./broken-node.ts";
 
 const dayUs = dayMs * 1_000;
 
@@ -18,8 +18,6 @@ function countingByItself(node: LockNode): Partial<LockNode> {
     },
   };
 }
-
-const ownAdvance = "the counter of a resource advances with each of its grants, whatever other resources do";
 
 /**
  * Keeps one counter for all resources in the wrapper.
@@ -53,290 +51,234 @@ function sharingOneCounter(
 }
 
 /** Faults in the fence counters. Each of them can give two locks the same fencing token. */
-export const brokenFences: readonly BrokenWrapper[] = [
-  {
-    fault: "confirms a fence although the counter is already higher",
-    caughtBy: "extend() of a held claim with a fence below the counter returns the unchanged counter",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        return reply.held ? { held: true, fence: request.fence } : reply;
-      },
-    }),
-  },
-  {
-    fault: "reports a raised counter of a held claim, but raises it only without rejoin",
-    caughtBy: "extend() with rejoin of a held claim raises the counter to the fence",
-    breakIt: (node) => ({
-      async extend(request) {
-        if (!request.rejoin) return node.extend(request);
-        const reply = await node.extend({ ...request, fence: 1, rejoin: false });
-        return reply.held ? { held: true, fence: Math.max(reply.fence, request.fence) } : node.extend(request);
-      },
-    }),
-  },
-  {
-    fault: "confirms a claim that has expired",
-    caughtBy: "extend() without rejoin of an expired claim changes nothing",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        const { owner, fence } = await node.inspect(request.resources[0] as string);
-        return owner === null && fence > 0 ? { held: true, fence: Math.max(fence, request.fence) } : reply;
-      },
-    }),
-  },
-  {
-    fault: "rejoins without advancing the counter",
-    caughtBy: "extend() with rejoin advances the counter, as a grant does",
-    sees: "inspect",
-    needs: ["ownCounters"],
-    breakIt: (correct) => {
-      const { node, forget } = forgetful(correct);
-      return {
-        ...node,
+export const brokenFences: readonly BrokenNode[] = [
+  ...broken({
+    "both clients share the fence counter of a resource": {
+      "counts fences separately in each process": { perClient: countingByItself },
+    },
+    "extend() of a held claim with a fence below the counter returns the unchanged counter": {
+      "confirms a fence although the counter is already higher": (node) => ({
         async extend(request) {
-          const [resource] = request.resources as [string];
-          const { owner, fence } = await node.inspect(resource);
-          if (owner !== null || !request.rejoin) return node.extend(request);
-          forget(resource);
-          await node.acquire({ ...request, fenceHint: Math.max(fence, request.fence) });
-          return { held: false, rejoined: true };
+          const reply = await node.extend(request);
+          return reply.held ? { held: true, fence: request.fence } : reply;
         },
-      };
+      }),
     },
-  },
-  {
-    fault: "forgets the counter with the claim",
-    caughtBy: "release() keeps the counter",
-    needs: ["ownCounters"],
-    breakIt: (correct) => {
-      const { node, forget } = forgetful(correct);
-      return {
-        ...node,
-        async release(request) {
-          const reply = await node.release(request);
-          if (reply.released) request.resources.forEach(forget);
-          return reply;
+    "extend() with rejoin of a held claim raises the counter to the fence": {
+      "reports a raised counter of a held claim, but raises it only without rejoin": (node) => ({
+        async extend(request) {
+          if (!request.rejoin) return node.extend(request);
+          const reply = await node.extend({ ...request, fence: 1, rejoin: false });
+          return reply.held ? { held: true, fence: Math.max(reply.fence, request.fence) } : node.extend(request);
         },
-      };
+      }),
     },
-  },
-  {
-    fault: "forgets the counter when the claim expires",
-    caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    sees: "inspect",
-    needs: ["ownCounters"],
-    breakIt: (correct) => {
-      const { node, forget } = forgetful(correct);
-      const claimed = new Set<string>();
-      return {
-        ...node,
+    "extend() with rejoin claims a free resource again, and returns rejoined and not held": {
+      "returns held after it has rejoined": (node) => ({
+        async extend(request) {
+          const reply = await node.extend(request);
+          return reply.held || !reply.rejoined ? reply : node.extend(request);
+        },
+      }),
+    },
+    "extend() with rejoin sets the counter to the fence of the request if that is higher": {
+      "does not raise the counter when it rejoins": (node) => ({
+        async extend(request) {
+          const reply = await node.extend({ ...request, rejoin: false });
+          return reply.held || !request.rejoin ? reply : node.extend({ ...request, fence: 1 });
+        },
+      }),
+    },
+    "the fence is exactly the hint if that is above the counter": {
+      "ignores the hint": (node) => ({ acquire: (request) => node.acquire({ ...request, fenceHint: 1 }) }),
+    },
+    "a hint is limited to a day ahead of the store's clock, or of the adapter's": {
+      "accepts any hint, however far ahead of its clock": (node) => ({
         async acquire(request) {
-          for (const resource of request.resources) {
-            if (claimed.has(resource) && (await node.inspect(resource)).owner === null) forget(resource);
-            claimed.add(resource);
-          }
+          const reply = await node.acquire(request);
+          if (reply.granted) await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
+          return reply.granted ? { granted: true, fence: Math.max(reply.fence, request.fenceHint) } : reply;
+        },
+      }),
+      "limits hints by the clock of another machine, which is days ahead of the store's": (node) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          if (!reply.granted || reply.fence >= request.fenceHint) return reply;
+          const fence = Math.min(request.fenceHint, reply.fence + 3 * dayUs);
+          await node.extend({ ...request, fence, rejoin: false });
+          return { granted: true, fence };
+        },
+      }),
+    },
+    "the fence is exactly the hint if that is the time in microseconds": {
+      "keeps fourteen digits of a counter, as Lua does when it converts a number to a string": (node) => ({
+        acquire: (request) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
+      }),
+    },
+    "the counter of a resource advances with each of its grants, whatever other resources do": {
+      "does not advance a shared counter that another resource has advanced since the last grant": (node) =>
+        sharingOneCounter(node, (counter, last) => (counter > last ? counter : counter + 1), Math.max),
+    },
+    "the counter of a resource is no higher than if all resources shared it": {
+      "raises the counters of other resources by more than the fence that it grants": (node) =>
+        sharingOneCounter(
+          node,
+          (counter) => counter + 10,
+          (counter, extended) => Math.max(counter, extended) + 10,
+        ),
+    },
+  }),
+  ...brokenIf(["inspect"], {
+    "extend() without rejoin of an expired claim changes nothing": {
+      "confirms a claim that has expired": (node) => ({
+        async extend(request) {
+          const reply = await node.extend(request);
+          const { owner, fence } = await node.inspect(request.resources[0] as string);
+          return owner === null && fence > 0 ? { held: true, fence: Math.max(fence, request.fence) } : reply;
+        },
+      }),
+    },
+    "acquire() resent by the holder grants again with the same fence, whatever its hint": {
+      "advances the counter for a resent request": (node) => ({
+        async acquire(request) {
+          const { owner, remainingMs, fence } = await node.inspect(request.resources[0] as string);
+          if (owner !== request.owner || remainingMs === null) return node.acquire(request);
+          await node.extend({ ...request, ttlMs: Math.ceil(remainingMs), fence: fence + 1, rejoin: false });
           return node.acquire(request);
         },
-        async release(request) {
-          for (const resource of request.resources) claimed.delete(resource);
-          return node.release(request);
-        },
-      };
-    },
-  },
-  {
-    fault: "counts fences separately in each process",
-    caughtBy: "both clients share the fence counter of a resource",
-    breakIt: countingByItself,
-    breakRival: countingByItself,
-  },
-  {
-    fault: "advances the counter for a resent request",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { owner, remainingMs, fence } = await node.inspect(request.resources[0] as string);
-        if (owner !== request.owner || remainingMs === null) return node.acquire(request);
-        await node.extend({ ...request, ttlMs: Math.ceil(remainingMs), fence: fence + 1, rejoin: false });
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "does not advance the counter in a takeover",
-    caughtBy: "acquire() with takeover advances the counter past the old owner's fence",
-    sees: "inspect",
-    needs: ["ownCounters"],
-    breakIt: (correct) => {
-      const { node, forget } = forgetful(correct);
-      return {
-        ...node,
-        async acquire(request) {
-          const [resource] = request.resources as [string];
-          const { owner, fence } = await node.inspect(resource);
-          if (owner === null || owner !== request.takeover) return node.acquire(request);
-          forget(resource);
-          return node.acquire({ ...request, fenceHint: Math.max(fence, request.fenceHint) });
-        },
-      };
-    },
-  },
-  {
-    fault: "returns held after it has rejoined",
-    caughtBy: "extend() with rejoin claims a free resource again, and returns rejoined and not held",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        return reply.held || !reply.rejoined ? reply : node.extend(request);
-      },
-    }),
-  },
-  {
-    fault: "does not raise the counter when it rejoins",
-    caughtBy: "extend() with rejoin sets the counter to the fence of the request if that is higher",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend({ ...request, rejoin: false });
-        return reply.held || !request.rejoin ? reply : node.extend({ ...request, fence: 1 });
-      },
-    }),
-  },
-  {
-    fault: "ignores the hint",
-    caughtBy: "the fence is exactly the hint if that is above the counter",
-    breakIt: (node) => ({ acquire: (request) => node.acquire({ ...request, fenceHint: 1 }) }),
-  },
-  {
-    fault: "accepts any hint, however far ahead of its clock",
-    caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (reply.granted) await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
-        return reply.granted ? { granted: true, fence: Math.max(reply.fence, request.fenceHint) } : reply;
-      },
-    }),
-  },
-  {
-    fault: "limits hints by the clock of another machine, which is days ahead of the store's",
-    caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (!reply.granted || reply.fence >= request.fenceHint) return reply;
-        const fence = Math.min(request.fenceHint, reply.fence + 3 * dayUs);
-        await node.extend({ ...request, fence, rejoin: false });
-        return { granted: true, fence };
-      },
-    }),
-  },
-  {
-    fault: "limits a hint only for a resource without a counter",
-    caughtBy: "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { fence: before } = await node.inspect(request.resources[0] as string);
-        const reply = await node.acquire(request);
-        if (!reply.granted || before === 0 || reply.fence >= request.fenceHint) return reply;
-        await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
-        return { granted: true, fence: request.fenceHint };
-      },
-    }),
-  },
-  {
-    fault: "keeps fourteen digits of a counter, as Lua does when it converts a number to a string",
-    caughtBy: "the fence is exactly the hint if that is the time in microseconds",
-    breakIt: (node) => ({
-      acquire: (request) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
-    }),
-  },
-  {
-    fault: "advances the counter for a claim that it denies",
-    caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
-    sees: "inspect",
-    breakIt: (node) =>
-      withDenials(node, async (denial, request) => {
-        const [resource] = request.resources as [string];
-        const { owner, remainingMs, fence } = await node.inspect(resource);
-        if (owner === null || remainingMs === null) return denial;
-        const raise = { resources: [resource], owner, ttlMs: remainingMs, fence: fence + 1, rejoin: false };
-        await node.extend({ ...request, ...raise });
-        return denial;
       }),
-  },
-  {
-    fault: "does not advance a shared counter that another resource has advanced since the last grant",
-    caughtBy: ownAdvance,
-    breakIt: (node) => sharingOneCounter(node, (counter, last) => (counter > last ? counter : counter + 1), Math.max),
-  },
-  {
-    fault: "sets a shared counter to the highest fence of the resource of the latest extension",
-    caughtBy: ownAdvance,
-    needs: ["ownCounters"],
-    breakIt: (node) =>
-      sharingOneCounter(
-        node,
-        (counter) => counter + 1,
-        (_, extended) => extended,
-      ),
-  },
-  {
-    fault: "raises the counters of other resources by more than the fence that it grants",
-    caughtBy: "the counter of a resource is no higher than if all resources shared it",
-    breakIt: (node) =>
-      sharingOneCounter(
-        node,
-        (counter) => counter + 10,
-        (counter, extended) => Math.max(counter, extended) + 10,
-      ),
-  },
-  {
-    fault: "advances the counter of each of several resources separately",
-    caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-        if (views.some(({ owner }) => owner !== null)) return node.acquire(request);
-        const claims = request.resources.map((resource) => node.acquire({ ...request, resources: [resource] }));
-        const fences = (await Promise.all(claims)).map((reply) => (reply.granted ? reply.fence : 0));
-        return { granted: true, fence: Math.max(...fences) };
+    },
+    "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock": {
+      "limits a hint only for a resource without a counter": (node) => ({
+        async acquire(request) {
+          const { fence: before } = await node.inspect(request.resources[0] as string);
+          const reply = await node.acquire(request);
+          if (!reply.granted || before === 0 || reply.fence >= request.fenceHint) return reply;
+          await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
+          return { granted: true, fence: request.fenceHint };
+        },
+      }),
+    },
+    "acquire() changes neither holder, ttl nor counter when it is denied": {
+      "advances the counter for a claim that it denies": (node) =>
+        withDenials(node, async (denial, request) => {
+          const [resource] = request.resources as [string];
+          const { owner, remainingMs, fence } = await node.inspect(resource);
+          if (owner === null || remainingMs === null) return denial;
+          const raise = { resources: [resource], owner, ttlMs: remainingMs, fence: fence + 1, rejoin: false };
+          await node.extend({ ...request, ...raise });
+          return denial;
+        }),
+    },
+    "the fence of several resources is one more than their highest counter, for each of them": {
+      "advances the counter of each of several resources separately": (node) => ({
+        async acquire(request) {
+          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+          if (views.some(({ owner }) => owner !== null)) return node.acquire(request);
+          const claims = request.resources.map((resource) => node.acquire({ ...request, resources: [resource] }));
+          const fences = (await Promise.all(claims)).map((reply) => (reply.granted ? reply.fence : 0));
+          return { granted: true, fence: Math.max(...fences) };
+        },
+      }),
+    },
+  }),
+  ...brokenIf(["inspect", "ownCounters"], {
+    "extend() with rejoin advances the counter, as a grant does": {
+      "rejoins without advancing the counter": (correct) => {
+        const { node, forget } = forgetful(correct);
+        return {
+          ...node,
+          async extend(request) {
+            const [resource] = request.resources as [string];
+            const { owner, fence } = await node.inspect(resource);
+            if (owner !== null || !request.rejoin) return node.extend(request);
+            forget(resource);
+            await node.acquire({ ...request, fenceHint: Math.max(fence, request.fence) });
+            return { held: false, rejoined: true };
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "raises only the counter of the first of several extended resources",
-    caughtBy: "extend() of several held resources raises each lower counter, and returns the highest",
-    needs: ["ownCounters"],
-    breakIt: (node) => ({
-      async extend(request) {
-        const { resources, fence } = request;
-        if (resources.length === 1) return node.extend(request);
-        await node.extend({ ...request, resources: resources.slice(0, 1), fence, rejoin: false });
-        return node.extend({ ...request, fence: 1 });
+    },
+    "the fence of a grant is one more than the counter, after an expiry": {
+      "forgets the counter when the claim expires": (correct) => {
+        const { node, forget } = forgetful(correct);
+        const claimed = new Set<string>();
+        return {
+          ...node,
+          async acquire(request) {
+            for (const resource of request.resources) {
+              if (claimed.has(resource) && (await node.inspect(resource)).owner === null) forget(resource);
+              claimed.add(resource);
+            }
+            return node.acquire(request);
+          },
+          async release(request) {
+            for (const resource of request.resources) claimed.delete(resource);
+            return node.release(request);
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "raises only the highest of the counters of several extended resources",
-    caughtBy: "extend() of several held resources raises each lower counter, and returns the highest",
-    needs: ["ownCounters"],
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const { resources } = request;
-        if (resources.length === 1) return node.extend(request);
-        const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
-        const highest = Math.max(...views.map(({ fence }) => fence));
-        const raised = resources.filter((_, index) => views[index]?.fence === highest).slice(0, 1);
-        await node.extend({ ...request, resources: raised, rejoin: false });
-        return node.extend({ ...request, fence: 1 });
+    },
+    "acquire() with takeover advances the counter past the old owner's fence": {
+      "does not advance the counter in a takeover": (correct) => {
+        const { node, forget } = forgetful(correct);
+        return {
+          ...node,
+          async acquire(request) {
+            const [resource] = request.resources as [string];
+            const { owner, fence } = await node.inspect(resource);
+            if (owner === null || owner !== request.takeover) return node.acquire(request);
+            forget(resource);
+            return node.acquire({ ...request, fenceHint: Math.max(fence, request.fenceHint) });
+          },
+        };
       },
-    }),
-  },
+    },
+    "extend() of several held resources raises each lower counter, and returns the highest": {
+      "raises only the highest of the counters of several extended resources": (node) => ({
+        async extend(request) {
+          const { resources } = request;
+          if (resources.length === 1) return node.extend(request);
+          const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
+          const highest = Math.max(...views.map(({ fence }) => fence));
+          const raised = resources.filter((_, index) => views[index]?.fence === highest).slice(0, 1);
+          await node.extend({ ...request, resources: raised, rejoin: false });
+          return node.extend({ ...request, fence: 1 });
+        },
+      }),
+    },
+  }),
+  ...brokenIf(["ownCounters"], {
+    "release() keeps the counter": {
+      "forgets the counter with the claim": (correct) => {
+        const { node, forget } = forgetful(correct);
+        return {
+          ...node,
+          async release(request) {
+            const reply = await node.release(request);
+            if (reply.released) request.resources.forEach(forget);
+            return reply;
+          },
+        };
+      },
+    },
+    "the counter of a resource advances with each of its grants, whatever other resources do": {
+      "sets a shared counter to the highest fence of the resource of the latest extension": (node) =>
+        sharingOneCounter(
+          node,
+          (counter) => counter + 1,
+          (_, extended) => extended,
+        ),
+    },
+    "extend() of several held resources raises each lower counter, and returns the highest": {
+      "raises only the counter of the first of several extended resources": (node) => ({
+        async extend(request) {
+          const { resources, fence } = request;
+          if (resources.length === 1) return node.extend(request);
+          await node.extend({ ...request, resources: resources.slice(0, 1), fence, rejoin: false });
+          return node.extend({ ...request, fence: 1 });
+        },
+      }),
+    },
+  }),
 ];

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { type AcquireReply, type AcquireRequest, EpochError, type FloorRequest, type LockNode } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenWrapper, withDenials } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, withDenials } from "./broken-node.ts";
 
 /** A floor and an epoch that a wrapper keeps or has seen. */
 interface State {
@@ -123,360 +123,6 @@ async function isHeld(node: Required<LockNode>, resource: string): Promise<boole
   return (await node.inspect(resource)).owner !== null;
 }
 
-const grants = "acquire() grants one more than the floor if the counter is lower, through either client";
-const bothRise = "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients";
-
-/** Faults of nodes that do not keep the floor, or do not obey it. */
-const floors: readonly BrokenWrapper[] = [
-  {
-    fault: "has raiseFloor() and not scan()",
-    caughtBy: "the node offers raiseFloor() and scan()",
-    sees: "floor",
-    breakIt: () => ({ scan: undefined }) as unknown as Partial<LockNode>,
-  },
-  {
-    fault: "keeps a floor and ignores it",
-    caughtBy: grants,
-    sees: "floor",
-    breakIt: () => keeping().methods,
-  },
-  {
-    fault: "obeys the floor only for resources without a counter",
-    caughtBy: grants,
-    sees: "floor",
-    needs: ["inspect"],
-    breakIt: (node) => hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence === 0),
-  },
-  {
-    fault: "raises the counters that it has to the floor, and misses absent ones",
-    caughtBy: grants,
-    sees: "floor",
-    needs: ["inspect", "ownFloor"],
-    breakIt: (node) => hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence > 0),
-  },
-  {
-    fault: "grants one more than the floor even if the counter is higher",
-    caughtBy: "acquire() grants one more than the counter if that is not below the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          return reply.granted && state.floor > 0 ? { granted: true, fence: state.floor + 1 } : reply;
-        },
-      })),
-  },
-  {
-    fault: "ignores the hint once it has a floor",
-    caughtBy: "acquire() grants exactly the hint if that is above the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        acquire: (request) => node.acquire({ ...request, fenceHint: state.floor > 0 ? 1 : request.fenceHint }),
-      })),
-  },
-  {
-    fault: "limits the floor like a hint",
-    caughtBy: "acquire() obeys a floor that is further ahead of the clock than a hint may be",
-    sees: "floor",
-    breakIt: (node) => hinting(node),
-  },
-  {
-    fault: "ignores the floor for requests of several resources",
-    caughtBy: "acquire() of several resources grants one more than the highest of the floor and their counters",
-    sees: "floor",
-    breakIt: (node) => hinting(node, ({ resources }) => resources.length === 1),
-  },
-  {
-    fault: "ignores the floor in a takeover",
-    caughtBy: "acquire() with takeover grants one more than the floor",
-    sees: "floor",
-    breakIt: (node) => hinting(node, ({ takeover }) => takeover === undefined),
-  },
-  {
-    fault: "raises the counter of a held resource above the floor when it denies",
-    caughtBy: "acquire() that is denied changes no counter, however high the floor",
-    sees: "floor",
-    needs: ["inspect"],
-    breakIt: (node) =>
-      knowing(node, (state) =>
-        withDenials(node, async (denial, request) => {
-          const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
-          const claim = { ...request, owner: owner as string, ttlMs: Math.ceil(remainingMs as number), rejoin: false };
-          await node.extend({ ...claim, fence: state.floor + 1 });
-          return denial;
-        }),
-      ),
-  },
-  {
-    fault: "repeats a grant with a fence above the floor",
-    caughtBy: "acquire() resent by the holder grants again with its fence, or with the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          return reply.granted ? { granted: true, fence: Math.max(reply.fence, state.floor + 1) } : reply;
-        },
-      })),
-  },
-  {
-    fault: "repeats a grant of several resources with a fence above the floor",
-    caughtBy: "acquire() resent for several resources grants with their highest counter, or with the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (!reply.granted || request.resources.length === 1) return reply;
-          return { granted: true, fence: Math.max(reply.fence, state.floor + 1) };
-        },
-      })),
-  },
-  {
-    fault: "grants the largest safe integer twice",
-    caughtBy: "acquire() grants the largest safe integer, and then rejects and claims nothing",
-    sees: "floor",
-    breakIt: (node) => ({
-      acquire: (request) => node.acquire(request).catch(() => ({ granted: true, fence: Number.MAX_SAFE_INTEGER })),
-    }),
-  },
-  {
-    fault: "claims before it finds that no safe integer is left",
-    caughtBy: "acquire() grants the largest safe integer, and then rejects and claims nothing",
-    sees: "floor",
-    needs: ["ownFloor"],
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire(request).catch(async (error) => {
-          await node.extend({ ...request, fence: 1, rejoin: true }).catch(() => {});
-          throw error;
-        }),
-    }),
-  },
-  {
-    fault: "ignores the floor for a shared claim that joins",
-    caughtBy:
-      "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
-    sees: "floor",
-    breakIt: (node) => hinting(node),
-  },
-  {
-    fault: "advances the counter beyond the floor for a shared claim that joins",
-    caughtBy:
-      "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (!reply.granted || !request.shared || reply.fence > state.floor || state.floor === 0) return reply;
-          await node.extend({ ...request, fence: state.floor + 1, rejoin: false });
-          return { granted: true, fence: state.floor + 1 };
-        },
-      })),
-  },
-  {
-    fault: "sets the counter of sharers back to the floor",
-    caughtBy: "acquire() of a shared claim that joins counters above the floor leaves them alone",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          return reply.granted && request.shared && state.floor > 0 ? { granted: true, fence: state.floor } : reply;
-        },
-      })),
-  },
-  {
-    fault: "raises counters above the floor in extensions",
-    caughtBy: "extend() raises the counter no further than its fence, or the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        extend: (request) => node.extend({ ...request, fence: Math.max(request.fence, state.floor + 1) }),
-      })),
-  },
-  {
-    fault: "does not advance a counter that it raises to the floor when it rejoins",
-    caughtBy: "extend() with rejoin advances the counter itself, or the floor that has raised it",
-    sees: "floor",
-    needs: ["ownFloor"],
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        extend: (request) =>
-          node.extend(request.rejoin ? { ...request, fence: Math.max(request.fence, state.floor) } : request),
-      })),
-  },
-  {
-    fault: "raises the counter above the floor when it rejoins a shared claim",
-    caughtBy: "extend() with rejoin of a shared claim leaves the counter alone where it joins, or at the floor",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        extend: (request) =>
-          node.extend(request.shared && request.rejoin ? { ...request, fence: state.floor + 1 } : request),
-      })),
-  },
-  {
-    fault: "inspects counters as if they were above the floor",
-    caughtBy: "inspect() returns the floor beside the counter, or the counter that it has raised",
-    sees: "floor",
-    needs: ["inspect"],
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        async inspect(resource) {
-          const view = await node.inspect(resource);
-          return { ...view, fence: Math.max(view.fence, state.floor + 1) };
-        },
-      })),
-  },
-  {
-    fault: "does not show its floor",
-    caughtBy: "inspect() returns the floor beside the counter, or the counter that it has raised",
-    sees: "floor",
-    needs: ["inspect", "ownFloor"],
-    breakIt: (node) => ({
-      async inspect(resource) {
-        const { floor: _, ...view } = await node.inspect(resource);
-        return view;
-      },
-    }),
-  },
-];
-
-/** Faults of nodes that lose the floor, or do not raise it as they reply. */
-const raises: readonly BrokenWrapper[] = [
-  {
-    fault: "sets the floor and the epoch to those of the latest request",
-    caughtBy: bothRise,
-    sees: "floor",
-    breakIt: (node) => hinting(node, undefined, (state, { floor, epoch }) => Object.assign(state, { floor, epoch })),
-  },
-  {
-    fault: "raises the floor and the epoch only if both are higher",
-    caughtBy: bothRise,
-    sees: "floor",
-    breakIt: (node) =>
-      hinting(node, undefined, (state, request) => {
-        if (request.floor >= state.floor && request.epoch >= state.epoch) raise(state, request);
-      }),
-  },
-  {
-    fault: "keeps the floor and the epoch in each client",
-    caughtBy: bothRise,
-    sees: "floor",
-    breakIt: (node) => hinting(node),
-    breakRival: (node) => hinting(node),
-  },
-  {
-    fault: "loses the last digits of a large floor",
-    caughtBy: "raiseFloor() keeps every digit of the floor and the epoch",
-    sees: "floor",
-    breakIt: (node) => ({
-      async raiseFloor(request) {
-        const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
-        const reply = await node.raiseFloor({ ...request, floor });
-        return { ...reply, floor: Math.max(reply.floor, request.floor) };
-      },
-    }),
-  },
-  {
-    fault: "accepts any floor",
-    caughtBy: "raiseFloor() rejects a malformed request, and changes nothing",
-    sees: "floor",
-    breakIt: (node) => ({
-      raiseFloor: (request) =>
-        node.raiseFloor({ ...request, floor: Math.max(0, Math.trunc(Number(request.floor)) || 0) }),
-    }),
-  },
-  {
-    fault: "reads the floor, compares it, and writes it in a second step",
-    caughtBy: "raiseFloor() sent many times at once leaves the highest floor and the highest epoch",
-    sees: "floor",
-    breakIt() {
-      let stored = { floor: 0, epoch: 0 };
-      return {
-        async raiseFloor(request) {
-          const state = { ...stored };
-          await setImmediate();
-          raise(state, request);
-          stored = state;
-          return { ...state };
-        },
-      };
-    },
-  },
-  {
-    fault: "replies to raiseFloor() before the floor is in force",
-    caughtBy: "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls",
-    sees: "floor",
-    breakIt: raisingLater,
-  },
-  {
-    fault: "replies to raiseFloor() before the epoch is in force",
-    caughtBy: "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls",
-    sees: "floor",
-    breakIt: raisingLater,
-  },
-  {
-    fault: "forgets the floor with the counters, after a day",
-    caughtBy: "the floor and the epoch outlive claims and counters",
-    sees: "floor",
-    needs: ["advance"],
-    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, dayMs),
-  },
-  {
-    fault: "forgets the floor after two seconds",
-    caughtBy: "the floor and the epoch last for seconds",
-    sees: "floor",
-    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
-  },
-  {
-    fault: "loses the floor when its connection is lost",
-    caughtBy: "the floor and the epoch outlive the connection that raised them",
-    sees: "floor",
-    needs: ["server"],
-    breakIt(node) {
-      const { state, methods } = keeping();
-      return {
-        ...hinting(node),
-        async raiseFloor(request) {
-          await node.raiseFloor({ ...request, floor: 0, epoch: 0 }).catch((error) => {
-            Object.assign(state, { floor: 0, epoch: 0 });
-            throw error;
-          });
-          return methods.raiseFloor(request);
-        },
-      };
-    },
-  },
-  {
-    fault: "confirms a floor while its server is unreachable",
-    caughtBy: "raiseFloor() and scan() reject in time while the server is unreachable",
-    sees: "floor",
-    needs: ["server"],
-    breakIt: (node) => ({ raiseFloor: (request) => node.raiseFloor(request).catch(() => request) }),
-  },
-  {
-    fault: "keeps the floor in its process",
-    caughtBy: "a floor and an epoch that one process raises are obeyed by another, at once",
-    sees: "floor",
-    needs: ["otherProcess"],
-    breakIt: (node) => hinting(node),
-  },
-  {
-    fault: "names no more waiters once the floor was raised",
-    caughtBy: "raiseFloor() changes no waiting list",
-    sees: "floor",
-    needs: ["waitingLists"],
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        release: (request) => node.release(state.floor > 0 ? { ...request, undo: true } : request),
-      })),
-  },
-];
-
 /** Replies at once, and raises a moment later. */
 function raisingLater(node: Required<LockNode>): Partial<LockNode> {
   const { state, methods } = keeping();
@@ -511,204 +157,6 @@ function forgettingAfter(node: Required<LockNode>, elapsedMs: () => number, afte
   };
 }
 
-const neighbours = "acquire() is served if its epoch differs from that of the node by 1 at most, and no other";
-
-/** Faults in the choice of clients that are served. */
-const epochs: readonly BrokenWrapper[] = [
-  {
-    fault: "serves clients of older epochs",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) => pretending(node, (epoch = 1, nodeEpoch) => Math.max(epoch, nodeEpoch)),
-  },
-  {
-    fault: "serves clients of the epoch after the next one",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) =>
-      pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 2 ? nodeEpoch : epoch)),
-  },
-  {
-    fault: "refuses clients of the next epoch",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) =>
-      pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 1 ? nodeEpoch + 2 : epoch)),
-  },
-  {
-    fault: "refuses clients of the previous epoch",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) => pretending(node, (epoch = 1, nodeEpoch) => (epoch === nodeEpoch - 1 ? nodeEpoch + 2 : epoch)),
-  },
-  {
-    fault: "rejects with an error that does not tell that the epoch is the reason",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) =>
-      refusing(node, async (_request, _state, { message }) => {
-        throw new Error(message);
-      }),
-  },
-  {
-    fault: "denies requests of other epochs",
-    caughtBy: neighbours,
-    sees: "floor",
-    breakIt: (node) => refusing(node, async () => ({ granted: false })),
-  },
-  {
-    fault: "serves every request without an epoch",
-    caughtBy: "acquire() without an epoch counts as one of epoch 1",
-    sees: "floor",
-    breakIt: (node) => pretending(node, (epoch, nodeEpoch) => (nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch)),
-  },
-  {
-    fault: "refuses later epochs while it has none",
-    caughtBy: "acquire() is served whatever its epoch while the epoch of the node is 0",
-    sees: "floor",
-    breakIt: (node) => ({
-      async acquire(request) {
-        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "refuses a request for its epoch, and has claimed the resource",
-    caughtBy: "acquire() that is refused for its epoch claims nothing, and changes no counter",
-    sees: "floor",
-    breakIt: (node) => meddling(node, (request, { epoch }) => node.acquire({ ...request, epoch })),
-  },
-  {
-    fault: "refuses a request for its epoch, and has advanced the counter",
-    caughtBy: "acquire() that is refused for its epoch claims nothing, and changes no counter",
-    sees: "floor",
-    breakIt: (node) =>
-      meddling(node, async (request, { epoch }) => {
-        const { granted } = await node.acquire({ ...request, epoch });
-        if (granted) await node.release(request);
-      }),
-  },
-  {
-    fault: "refuses a request for its epoch, and has claimed the first of several resources",
-    caughtBy: "acquire() of several resources that is refused for its epoch claims none of them",
-    sees: "floor",
-    breakIt: (node) =>
-      meddling(node, async (request, { epoch }) => {
-        const resources = request.resources.slice(0, 1);
-        if (request.resources.length > 1) await node.acquire({ ...request, resources, epoch });
-      }),
-  },
-  {
-    fault: "refuses a shared request for its epoch, and has joined",
-    caughtBy: "acquire() of a shared claim is refused for its epoch, and does not join",
-    sees: "floor",
-    breakIt: (node) =>
-      meddling(node, async (request, { epoch }) => {
-        if (request.shared) await node.acquire({ ...request, epoch });
-      }),
-  },
-  {
-    fault: "refuses a takeover for its epoch, and has ended the old claim",
-    caughtBy: "acquire() is refused for its epoch while another owner holds the resource, and changes nothing",
-    sees: "floor",
-    breakIt: (node) =>
-      meddling(node, async (request) => {
-        if (request.takeover !== undefined) await node.release({ ...request, owner: request.takeover });
-      }),
-  },
-  {
-    fault: "looks at the epoch only when nothing else blocks the request",
-    caughtBy: "acquire() is refused for its epoch while another owner holds the resource, and changes nothing",
-    sees: "floor",
-    needs: ["inspect"],
-    breakIt: (node) =>
-      refusing(node, async (request, _state, error) => {
-        if (await isHeld(node, request.resources[0] as string)) return { granted: false };
-        throw error;
-      }),
-  },
-  {
-    fault: "repeats a grant to a holder whose epoch it no longer serves",
-    caughtBy: "acquire() resent by a holder of an older epoch is refused, and its claim stays",
-    sees: "floor",
-    needs: ["inspect"],
-    breakIt: (node) =>
-      refusing(node, async (request, _state, error) => {
-        const { owner, fence } = await node.inspect(request.resources[0] as string);
-        if (owner === request.owner) return { granted: true, fence };
-        throw error;
-      }),
-  },
-  {
-    fault: "does not extend the claims of older epochs",
-    caughtBy: "extend() and release() serve holders of all epochs",
-    sees: "floor",
-    breakIt: (node) => refusingHolders(node, "extend"),
-  },
-  {
-    fault: "does not release the claims of older epochs",
-    caughtBy: "extend() and release() serve holders of all epochs",
-    sees: "floor",
-    breakIt: (node) => refusingHolders(node, "release"),
-  },
-  {
-    fault: "ends the claims of older epochs",
-    caughtBy: "extend() and release() serve holders of all epochs",
-    sees: "floor",
-    breakIt(node) {
-      const claims: AcquireRequest[] = [];
-      return {
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (reply.granted) claims.push(request);
-          return reply;
-        },
-        async raiseFloor(request) {
-          const reply = await node.raiseFloor(request);
-          for (const claim of claims) if ((claim.epoch ?? 1) < reply.epoch) await node.release(claim);
-          return reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "rejoins nothing once it has an epoch",
-    caughtBy: "extend() with rejoin serves holders of all epochs",
-    sees: "floor",
-    breakIt: (node) =>
-      knowing(node, (state) => ({
-        extend: (request) => node.extend(state.epoch > 0 ? { ...request, rejoin: false } : request),
-      })),
-  },
-  {
-    fault: "refuses a request for its epoch, and has added its waiter to the list",
-    caughtBy: "acquire() that is refused for its epoch adds its waiter to no waiting list",
-    sees: "floor",
-    needs: ["inspect", "waitingLists"],
-    breakIt: enlistingRefused,
-  },
-  {
-    fault: "refuses a request for its epoch, and has removed its waiter from the list",
-    caughtBy: "acquire() that is refused for its epoch removes no waiter from a waiting list",
-    sees: "floor",
-    needs: ["waitingLists"],
-    breakIt: (node) =>
-      meddling(node, async (request, { epoch }) => {
-        const owner = crypto.randomUUID();
-        const { granted } = await node.acquire({ ...request, owner, epoch });
-        if (granted) await node.release({ ...request, owner, undo: true });
-      }),
-  },
-  {
-    fault: "favours a writer that it refuses for its epoch",
-    caughtBy: "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing",
-    sees: "floor",
-    needs: ["inspect", "waitingLists"],
-    breakIt: enlistingRefused,
-  },
-];
-
 /** Treats a request that is refused for its epoch as one that waits. */
 function enlistingRefused(node: Required<LockNode>): Partial<LockNode> {
   return meddling(node, async (request, { epoch }) => {
@@ -717,4 +165,357 @@ function enlistingRefused(node: Required<LockNode>): Partial<LockNode> {
 }
 
 /** Faults in the floor and the epoch. Each of them can repeat fences, or let two clients hold one lock. */
-export const brokenFloors: readonly BrokenWrapper[] = [...floors, ...raises, ...epochs];
+export const brokenFloors: readonly BrokenNode[] = [
+  ...brokenIf(["floor"], {
+    "the node offers raiseFloor() and scan()": {
+      "has raiseFloor() and not scan()": () => ({ scan: undefined }) as unknown as Partial<LockNode>,
+    },
+    "acquire() grants one more than the floor if the counter is lower, through either client": {
+      "keeps a floor and ignores it": () => keeping().methods,
+    },
+    "acquire() grants one more than the counter if that is not below the floor": {
+      "grants one more than the floor even if the counter is higher": (node) =>
+        knowing(node, (state) => ({
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            return reply.granted && state.floor > 0 ? { granted: true, fence: state.floor + 1 } : reply;
+          },
+        })),
+    },
+    "acquire() grants exactly the hint if that is above the floor": {
+      "ignores the hint once it has a floor": (node) =>
+        knowing(node, (state) => ({
+          acquire: (request) => node.acquire({ ...request, fenceHint: state.floor > 0 ? 1 : request.fenceHint }),
+        })),
+    },
+    "acquire() obeys a floor that is further ahead of the clock than a hint may be": {
+      "limits the floor like a hint": (node) => hinting(node),
+    },
+    "acquire() of several resources grants one more than the highest of the floor and their counters": {
+      "ignores the floor for requests of several resources": (node) =>
+        hinting(node, ({ resources }) => resources.length === 1),
+    },
+    "acquire() with takeover grants one more than the floor": {
+      "ignores the floor in a takeover": (node) => hinting(node, ({ takeover }) => takeover === undefined),
+    },
+    "acquire() resent by the holder grants again with its fence, or with the floor": {
+      "repeats a grant with a fence above the floor": (node) =>
+        knowing(node, (state) => ({
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            return reply.granted ? { granted: true, fence: Math.max(reply.fence, state.floor + 1) } : reply;
+          },
+        })),
+    },
+    "acquire() resent for several resources grants with their highest counter, or with the floor": {
+      "repeats a grant of several resources with a fence above the floor": (node) =>
+        knowing(node, (state) => ({
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            if (!reply.granted || request.resources.length === 1) return reply;
+            return { granted: true, fence: Math.max(reply.fence, state.floor + 1) };
+          },
+        })),
+    },
+    "acquire() grants the largest safe integer, and then rejects and claims nothing": {
+      "grants the largest safe integer twice": (node) => ({
+        acquire: (request) => node.acquire(request).catch(() => ({ granted: true, fence: Number.MAX_SAFE_INTEGER })),
+      }),
+    },
+    "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters": {
+      "ignores the floor for a shared claim that joins": (node) => hinting(node),
+      "advances the counter beyond the floor for a shared claim that joins": (node) =>
+        knowing(node, (state) => ({
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            if (!reply.granted || !request.shared || reply.fence > state.floor || state.floor === 0) return reply;
+            await node.extend({ ...request, fence: state.floor + 1, rejoin: false });
+            return { granted: true, fence: state.floor + 1 };
+          },
+        })),
+    },
+    "acquire() of a shared claim that joins counters above the floor leaves them alone": {
+      "sets the counter of sharers back to the floor": (node) =>
+        knowing(node, (state) => ({
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            return reply.granted && request.shared && state.floor > 0 ? { granted: true, fence: state.floor } : reply;
+          },
+        })),
+    },
+    "extend() raises the counter no further than its fence, or the floor": {
+      "raises counters above the floor in extensions": (node) =>
+        knowing(node, (state) => ({
+          extend: (request) => node.extend({ ...request, fence: Math.max(request.fence, state.floor + 1) }),
+        })),
+    },
+    "extend() with rejoin of a shared claim leaves the counter alone where it joins, or at the floor": {
+      "raises the counter above the floor when it rejoins a shared claim": (node) =>
+        knowing(node, (state) => ({
+          extend: (request) =>
+            node.extend(request.shared && request.rejoin ? { ...request, fence: state.floor + 1 } : request),
+        })),
+    },
+    "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients": {
+      "keeps the floor and the epoch in each client": { perClient: (node) => hinting(node) },
+      "sets the floor and the epoch to those of the latest request": (node) =>
+        hinting(node, undefined, (state, { floor, epoch }) => Object.assign(state, { floor, epoch })),
+      "raises the floor and the epoch only if both are higher": (node) =>
+        hinting(node, undefined, (state, request) => {
+          if (request.floor >= state.floor && request.epoch >= state.epoch) raise(state, request);
+        }),
+    },
+    "raiseFloor() keeps every digit of the floor and the epoch": {
+      "loses the last digits of a large floor": (node) => ({
+        async raiseFloor(request) {
+          const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
+          const reply = await node.raiseFloor({ ...request, floor });
+          return { ...reply, floor: Math.max(reply.floor, request.floor) };
+        },
+      }),
+    },
+    "raiseFloor() rejects a malformed request, and changes nothing": {
+      "accepts any floor": (node) => ({
+        raiseFloor: (request) =>
+          node.raiseFloor({ ...request, floor: Math.max(0, Math.trunc(Number(request.floor)) || 0) }),
+      }),
+    },
+    "raiseFloor() sent many times at once leaves the highest floor and the highest epoch": {
+      "reads the floor, compares it, and writes it in a second step": () => {
+        let stored = { floor: 0, epoch: 0 };
+        return {
+          async raiseFloor(request) {
+            const state = { ...stored };
+            await setImmediate();
+            raise(state, request);
+            stored = state;
+            return { ...state };
+          },
+        };
+      },
+    },
+    "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls": {
+      "replies to raiseFloor() before the floor is in force": raisingLater,
+    },
+    "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls": {
+      "replies to raiseFloor() before the epoch is in force": raisingLater,
+    },
+    "the floor and the epoch last for seconds": {
+      "forgets the floor after two seconds": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
+    },
+    "acquire() is served if its epoch differs from that of the node by 1 at most, and no other": {
+      "serves clients of older epochs": (node) =>
+        pretending(node, (epoch = 1, nodeEpoch) => Math.max(epoch, nodeEpoch)),
+      "serves clients of the epoch after the next one": (node) =>
+        pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 2 ? nodeEpoch : epoch)),
+      "refuses clients of the next epoch": (node) =>
+        pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 1 ? nodeEpoch + 2 : epoch)),
+      "refuses clients of the previous epoch": (node) =>
+        pretending(node, (epoch = 1, nodeEpoch) => (epoch === nodeEpoch - 1 ? nodeEpoch + 2 : epoch)),
+      "rejects with an error that does not tell that the epoch is the reason": (node) =>
+        refusing(node, async (_request, _state, { message }) => {
+          throw new Error(message);
+        }),
+      "denies requests of other epochs": (node) => refusing(node, async () => ({ granted: false })),
+    },
+    "acquire() without an epoch counts as one of epoch 1": {
+      "serves every request without an epoch": (node) =>
+        pretending(node, (epoch, nodeEpoch) => (nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch)),
+    },
+    "acquire() is served whatever its epoch while the epoch of the node is 0": {
+      "refuses later epochs while it has none": (node) => ({
+        async acquire(request) {
+          if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() that is refused for its epoch claims nothing, and changes no counter": {
+      "refuses a request for its epoch, and has claimed the resource": (node) =>
+        meddling(node, (request, { epoch }) => node.acquire({ ...request, epoch })),
+      "refuses a request for its epoch, and has advanced the counter": (node) =>
+        meddling(node, async (request, { epoch }) => {
+          const { granted } = await node.acquire({ ...request, epoch });
+          if (granted) await node.release(request);
+        }),
+    },
+    "acquire() of several resources that is refused for its epoch claims none of them": {
+      "refuses a request for its epoch, and has claimed the first of several resources": (node) =>
+        meddling(node, async (request, { epoch }) => {
+          const resources = request.resources.slice(0, 1);
+          if (request.resources.length > 1) await node.acquire({ ...request, resources, epoch });
+        }),
+    },
+    "acquire() of a shared claim is refused for its epoch, and does not join": {
+      "refuses a shared request for its epoch, and has joined": (node) =>
+        meddling(node, async (request, { epoch }) => {
+          if (request.shared) await node.acquire({ ...request, epoch });
+        }),
+    },
+    "acquire() is refused for its epoch while another owner holds the resource, and changes nothing": {
+      "refuses a takeover for its epoch, and has ended the old claim": (node) =>
+        meddling(node, async (request) => {
+          if (request.takeover !== undefined) await node.release({ ...request, owner: request.takeover });
+        }),
+    },
+    "extend() and release() serve holders of all epochs": {
+      "does not extend the claims of older epochs": (node) => refusingHolders(node, "extend"),
+      "does not release the claims of older epochs": (node) => refusingHolders(node, "release"),
+      "ends the claims of older epochs": (node) => {
+        const claims: AcquireRequest[] = [];
+        return {
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            if (reply.granted) claims.push(request);
+            return reply;
+          },
+          async raiseFloor(request) {
+            const reply = await node.raiseFloor(request);
+            for (const claim of claims) if ((claim.epoch ?? 1) < reply.epoch) await node.release(claim);
+            return reply;
+          },
+        };
+      },
+    },
+    "extend() with rejoin serves holders of all epochs": {
+      "rejoins nothing once it has an epoch": (node) =>
+        knowing(node, (state) => ({
+          extend: (request) => node.extend(state.epoch > 0 ? { ...request, rejoin: false } : request),
+        })),
+    },
+  }),
+  ...brokenIf(["floor", "inspect"], {
+    "acquire() grants one more than the floor if the counter is lower, through either client": {
+      "obeys the floor only for resources without a counter": (node) =>
+        hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence === 0),
+    },
+    "acquire() that is denied changes no counter, however high the floor": {
+      "raises the counter of a held resource above the floor when it denies": (node) =>
+        knowing(node, (state) =>
+          withDenials(node, async (denial, request) => {
+            const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
+            const claim = {
+              ...request,
+              owner: owner as string,
+              ttlMs: Math.ceil(remainingMs as number),
+              rejoin: false,
+            };
+            await node.extend({ ...claim, fence: state.floor + 1 });
+            return denial;
+          }),
+        ),
+    },
+    "inspect() returns the floor beside the counter, or the counter that it has raised": {
+      "inspects counters as if they were above the floor": (node) =>
+        knowing(node, (state) => ({
+          async inspect(resource) {
+            const view = await node.inspect(resource);
+            return { ...view, fence: Math.max(view.fence, state.floor + 1) };
+          },
+        })),
+    },
+    "acquire() is refused for its epoch while another owner holds the resource, and changes nothing": {
+      "looks at the epoch only when nothing else blocks the request": (node) =>
+        refusing(node, async (request, _state, error) => {
+          if (await isHeld(node, request.resources[0] as string)) return { granted: false };
+          throw error;
+        }),
+    },
+    "acquire() resent by a holder of an older epoch is refused, and its claim stays": {
+      "repeats a grant to a holder whose epoch it no longer serves": (node) =>
+        refusing(node, async (request, _state, error) => {
+          const { owner, fence } = await node.inspect(request.resources[0] as string);
+          if (owner === request.owner) return { granted: true, fence };
+          throw error;
+        }),
+    },
+  }),
+  ...brokenIf(["floor", "inspect", "ownFloor"], {
+    "acquire() grants one more than the floor if the counter is lower, through either client": {
+      "raises the counters that it has to the floor, and misses absent ones": (node) =>
+        hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence > 0),
+    },
+    "inspect() returns the floor beside the counter, or the counter that it has raised": {
+      "does not show its floor": (node) => ({
+        async inspect(resource) {
+          const { floor: _, ...view } = await node.inspect(resource);
+          return view;
+        },
+      }),
+    },
+  }),
+  ...brokenIf(["floor", "ownFloor"], {
+    "acquire() grants the largest safe integer, and then rejects and claims nothing": {
+      "claims before it finds that no safe integer is left": (node) => ({
+        acquire: (request) =>
+          node.acquire(request).catch(async (error) => {
+            await node.extend({ ...request, fence: 1, rejoin: true }).catch(() => {});
+            throw error;
+          }),
+      }),
+    },
+    "extend() with rejoin advances the counter itself, or the floor that has raised it": {
+      "does not advance a counter that it raises to the floor when it rejoins": (node) =>
+        knowing(node, (state) => ({
+          extend: (request) =>
+            node.extend(request.rejoin ? { ...request, fence: Math.max(request.fence, state.floor) } : request),
+        })),
+    },
+  }),
+  ...brokenIf(["floor", "advance"], {
+    "the floor and the epoch outlive claims and counters": {
+      "forgets the floor with the counters, after a day": (node, elapsedMs) => forgettingAfter(node, elapsedMs, dayMs),
+    },
+  }),
+  ...brokenIf(["floor", "server"], {
+    "the floor and the epoch outlive the connection that raised them": {
+      "loses the floor when its connection is lost": (node) => {
+        const { state, methods } = keeping();
+        return {
+          ...hinting(node),
+          async raiseFloor(request) {
+            await node.raiseFloor({ ...request, floor: 0, epoch: 0 }).catch((error) => {
+              Object.assign(state, { floor: 0, epoch: 0 });
+              throw error;
+            });
+            return methods.raiseFloor(request);
+          },
+        };
+      },
+    },
+    "raiseFloor() and scan() reject in time while the server is unreachable": {
+      "confirms a floor while its server is unreachable": (node) => ({
+        raiseFloor: (request) => node.raiseFloor(request).catch(() => request),
+      }),
+    },
+  }),
+  ...brokenIf(["floor", "otherProcess"], {
+    "a floor and an epoch that one process raises are obeyed by another, at once": {
+      "keeps the floor in its process": (node) => hinting(node),
+    },
+  }),
+  ...brokenIf(["floor", "waitingLists"], {
+    "raiseFloor() changes no waiting list": {
+      "names no more waiters once the floor was raised": (node) =>
+        knowing(node, (state) => ({
+          release: (request) => node.release(state.floor > 0 ? { ...request, undo: true } : request),
+        })),
+    },
+    "acquire() that is refused for its epoch removes no waiter from a waiting list": {
+      "refuses a request for its epoch, and has removed its waiter from the list": (node) =>
+        meddling(node, async (request, { epoch }) => {
+          const owner = crypto.randomUUID();
+          const { granted } = await node.acquire({ ...request, owner, epoch });
+          if (granted) await node.release({ ...request, owner, undo: true });
+        }),
+    },
+  }),
+  ...brokenIf(["floor", "inspect", "waitingLists"], {
+    "acquire() that is refused for its epoch adds its waiter to no waiting list": {
+      "refuses a request for its epoch, and has added its waiter to the list": enlistingRefused,
+    },
+    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing": {
+      "favours a writer that it refuses for its epoch": enlistingRefused,
+    },
+  }),
+];

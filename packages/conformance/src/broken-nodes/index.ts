@@ -1,4 +1,4 @@
-import { type BrokenNode, brokenNodeOf } from "./broken-node.ts";
+import type { BrokenNode } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
 import { brokenCloses } from "./close.ts";
 import { brokenFences } from "./fences.ts";
@@ -34,4 +34,4 @@ export const brokenNodes: readonly BrokenNode[] = [
   ...brokenKeptClaims,
   ...brokenSizes,
   ...brokenLimits,
-].map(brokenNodeOf);
+];

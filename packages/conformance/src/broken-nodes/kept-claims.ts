@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode } from "@holdfast/core";
 import { assertAcquire } from "@holdfast/core/requests";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenWrapper, forgetful } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetful } from "./broken-node.ts";
 
 /** A claim that a wrapper has seen granted. */
 interface SeenClaim {
@@ -198,82 +198,56 @@ function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
   };
 }
 
-const twoProcesses = "a claim excludes another process from the reply of acquire() until the reply of release()";
-
 /** Faults that show only after a while, after an outage, or in another process. */
-export const brokenKeptClaims: readonly BrokenWrapper[] = [
-  {
-    fault: "ends claims with the connection that made them",
-    caughtBy: "a claim outlives the connection that made it, and still belongs to its owner",
-    needs: ["server"],
-    breakIt: (node, elapsedMs) => endingWithConnection(node, elapsedMs, Number.POSITIVE_INFINITY),
-  },
-  {
-    fault: "ends claims some seconds after their connection was lost",
-    caughtBy: "claims last for seconds after the connection that made them was lost",
-    needs: ["server"],
-    breakIt(node, elapsedMs) {
-      const claims = new Map<string, SeenClaim>();
-      const seeing = withClaims(node, claims, elapsedMs);
-      let lostAtMs = Number.POSITIVE_INFINITY;
-      const acquire: LockNode["acquire"] = (request) =>
-        seeing.acquire(request).catch((error) => {
-          lostAtMs = Math.min(lostAtMs, elapsedMs());
-          throw error;
+export const brokenKeptClaims: readonly BrokenNode[] = [
+  ...brokenIf(["server"], {
+    "a claim outlives the connection that made it, and still belongs to its owner": {
+      "ends claims with the connection that made them": (node, elapsedMs) =>
+        endingWithConnection(node, elapsedMs, Number.POSITIVE_INFINITY),
+    },
+    "claims last for seconds after the connection that made them was lost": {
+      "ends claims some seconds after their connection was lost": (node, elapsedMs) => {
+        const claims = new Map<string, SeenClaim>();
+        const seeing = withClaims(node, claims, elapsedMs);
+        let lostAtMs = Number.POSITIVE_INFINITY;
+        const acquire: LockNode["acquire"] = (request) =>
+          seeing.acquire(request).catch((error) => {
+            lostAtMs = Math.min(lostAtMs, elapsedMs());
+            throw error;
+          });
+        return before({ ...seeing, acquire }, async () => {
+          if (elapsedMs() - lostAtMs < 2_000) return;
+          for (const { request, atMs } of claims.values()) if (atMs <= lostAtMs) await seeing.release(request);
         });
-      return before({ ...seeing, acquire }, async () => {
-        if (elapsedMs() - lostAtMs < 2_000) return;
-        for (const { request, atMs } of claims.values()) if (atMs <= lostAtMs) await seeing.release(request);
-      });
+      },
     },
-  },
-  {
-    fault: "loses its latest change when the connection is lost",
-    caughtBy: "a reply stays true even if the connection is lost right after it",
-    needs: ["server"],
-    breakIt(node, elapsedMs) {
-      // An older claim has been committed.
-      const agedMs = 1_000;
-      return endingWithConnection(node, elapsedMs, agedMs);
+    "a reply stays true even if the connection is lost right after it": {
+      "loses its latest change when the connection is lost": (node, elapsedMs) => {
+        // An older claim has been committed.
+        const agedMs = 1_000;
+        return endingWithConnection(node, elapsedMs, agedMs);
+      },
     },
-  },
-  {
-    fault: "grants a claim before the store has committed it",
-    caughtBy: twoProcesses,
-    sees: "inspect",
-    needs: ["otherProcess"],
-    breakIt: committingLater,
-  },
-  {
-    fault: "resolves a release before the store has committed it",
-    caughtBy: twoProcesses,
-    sees: "inspect",
-    needs: ["otherProcess"],
-    breakIt: releasingLater,
-  },
-  {
-    fault: "ignores the claims of other processes",
-    caughtBy: twoProcesses,
-    sees: "inspect",
-    needs: ["otherProcess"],
-    breakIt: excludingInProcess,
-  },
-  {
-    fault: "checks and claims in two steps, under a mutex of its own process",
-    caughtBy: "acquire() grants exactly one of 40 claims that two processes send at once",
-    sees: "inspect",
-    needs: ["otherProcess"],
-    breakIt: twoStepsUnderMutex,
-  },
-  {
-    fault: "forgets a counter two seconds after the release",
-    caughtBy: "fence counters are kept for seconds after their claims have ended",
-    needs: ["ownCounters"],
-    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
-  },
-  {
-    fault: "ends claims of a client that is silent for three seconds",
-    caughtBy: "claims last for seconds without an extension",
-    breakIt: (node, elapsedMs) => endingAfter(node, elapsedMs, 3_000),
-  },
+  }),
+  ...brokenIf(["inspect", "otherProcess"], {
+    "a claim excludes another process from the reply of acquire() until the reply of release()": {
+      "grants a claim before the store has committed it": committingLater,
+      "resolves a release before the store has committed it": releasingLater,
+      "ignores the claims of other processes": excludingInProcess,
+    },
+    "acquire() grants exactly one of 40 claims that two processes send at once": {
+      "checks and claims in two steps, under a mutex of its own process": twoStepsUnderMutex,
+    },
+  }),
+  ...brokenIf(["ownCounters"], {
+    "fence counters are kept for seconds after their claims have ended": {
+      "forgets a counter two seconds after the release": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
+    },
+  }),
+  ...broken({
+    "claims last for seconds without an extension": {
+      "ends claims of a client that is silent for three seconds": (node, elapsedMs) =>
+        endingAfter(node, elapsedMs, 3_000),
+    },
+  }),
 ];

@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenNode, brokenIf } from "./broken-node.ts";
 
 /** Rejects a call that it cannot send, but sends it later, before the next claim. */
 function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNode> {
@@ -27,186 +27,142 @@ async function leak(node: Required<LockNode>): Promise<void> {
 }
 
 /** Faults while the server is unreachable, and in the connections to it. */
-export const brokenOutages: readonly BrokenWrapper[] = [
-  {
-    fault: "never settles while its server is unreachable",
-    caughtBy: "acquire() rejects in time while the server is unreachable, and neither grants nor denies",
-    needs: ["server"],
-    breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => new Promise(() => {})) }),
-  },
-  {
-    fault: "denies while its server is unreachable",
-    caughtBy: "acquire() rejects in time while the server is unreachable, and neither grants nor denies",
-    needs: ["server"],
-    breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => ({ granted: false })) }),
-  },
-  {
-    fault: "returns not held while its server is unreachable",
-    caughtBy: "extend() rejects in time while the server is unreachable, and reports nothing about the claim",
-    needs: ["server"],
-    breakIt: (node) => ({
-      extend: (request) => node.extend(request).catch(() => ({ held: false, rejoined: false })),
-    }),
-  },
-  {
-    fault: "resolves a release without waiting for its server",
-    caughtBy: "release() does not resolve while the server is unreachable, and settles in time after the outage",
-    needs: ["server"],
-    breakIt: (node) => ({
-      async release(request) {
-        node.release(request).catch(() => {});
-        return { released: true };
-      },
-    }),
-  },
-  {
-    fault: "never settles a release that its server did not answer",
-    caughtBy: "release() does not resolve while the server is unreachable, and settles in time after the outage",
-    needs: ["server"],
-    breakIt: (node) => {
-      let isGone = false;
-      return {
-        acquire: (request) =>
-          node.acquire(request).catch((error) => {
-            isGone = true;
-            throw error;
-          }),
-        release: (request) => {
-          const reply = node.release(request);
-          return new Promise((resolve) => {
-            reply.then((answer) => isGone || resolve(answer)).catch(() => {});
-          });
+export const brokenOutages: readonly BrokenNode[] = [
+  ...brokenIf(["server"], {
+    "acquire() rejects in time while the server is unreachable, and neither grants nor denies": {
+      "never settles while its server is unreachable": (node) => ({
+        acquire: (request) => node.acquire(request).catch(() => new Promise(() => {})),
+      }),
+      "denies while its server is unreachable": (node) => ({
+        acquire: (request) => node.acquire(request).catch(() => ({ granted: false })),
+      }),
+    },
+    "extend() rejects in time while the server is unreachable, and reports nothing about the claim": {
+      "returns not held while its server is unreachable": (node) => ({
+        extend: (request) => node.extend(request).catch(() => ({ held: false, rejoined: false })),
+      }),
+    },
+    "release() does not resolve while the server is unreachable, and settles in time after the outage": {
+      "resolves a release without waiting for its server": (node) => ({
+        async release(request) {
+          node.release(request).catch(() => {});
+          return { released: true };
         },
-      };
+      }),
+      "never settles a release that its server did not answer": (node) => {
+        let isGone = false;
+        return {
+          acquire: (request) =>
+            node.acquire(request).catch((error) => {
+              isGone = true;
+              throw error;
+            }),
+          release: (request) => {
+            const reply = node.release(request);
+            return new Promise((resolve) => {
+              reply.then((answer) => isGone || resolve(answer)).catch(() => {});
+            });
+          },
+        };
+      },
     },
-  },
-  {
-    fault: "reports a resource as free while its server is unreachable",
-    caughtBy: "inspect() rejects in time while the server is unreachable",
-    sees: "inspect",
-    needs: ["server"],
-    breakIt: (node) => ({
-      inspect: (resource) => node.inspect(resource).catch(() => ({ owner: null, remainingMs: null, fence: 0 })),
-    }),
-  },
-  {
-    fault: "never recovers from an outage",
-    caughtBy: "the same clients work again after each outage",
-    needs: ["server"],
-    breakIt: (node) => {
-      let broken: Promise<never> | undefined;
-      return {
-        acquire: (request) =>
-          broken ??
-          node.acquire(request).catch((error) => {
-            broken = Promise.reject(error);
-            return broken;
-          }),
-      };
+    "the same clients work again after each outage": {
+      "never recovers from an outage": (node) => {
+        let broken: Promise<never> | undefined;
+        return {
+          acquire: (request) =>
+            broken ??
+            node.acquire(request).catch((error) => {
+              broken = Promise.reject(error);
+              return broken;
+            }),
+        };
+      },
     },
-  },
-  {
-    fault: "queues a claim that it could not send, and sends it after the outage",
-    caughtBy: "acquire() that was rejected during an outage claims nothing afterwards",
-    needs: ["server"],
-    breakIt: (node) => sentLater(node, "acquire"),
-  },
-  {
-    fault: "queues an extension that it could not send, and sends it after the outage",
-    caughtBy: "extend() that was rejected during an outage claims nothing afterwards",
-    needs: ["server"],
-    breakIt: (node) => sentLater(node, "extend"),
-  },
-  {
-    fault: "resolves watch() although its server never received it",
-    caughtBy: "watch() rejects in time while the server is unreachable, and works after the outage",
-    sees: "watch",
-    needs: ["server"],
-    breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, tell).catch(() => async () => {}) }),
-  },
-  {
-    fault: "sends no notifications after an outage",
-    caughtBy: "watch() started before an outage notifies of releases after it",
-    sees: "watch",
-    needs: ["server"],
-    breakIt: (node) => {
-      let isDeaf = false;
-      return {
-        acquire: (request) =>
-          node.acquire(request).catch((error) => {
-            isDeaf = true;
-            throw error;
-          }),
-        watch: (resources, tell) => node.watch(resources, (resource) => isDeaf || tell(resource)),
-      };
+    "acquire() that was rejected during an outage claims nothing afterwards": {
+      "queues a claim that it could not send, and sends it after the outage": (node) => sentLater(node, "acquire"),
     },
-  },
-  {
-    fault: "keeps the connection of a watch open after the watch has ended",
-    caughtBy: "ended watches leave no connection open",
-    sees: "watch",
-    needs: ["server"],
-    breakIt: (node) => ({
-      async watch(resources, tell) {
-        await leak(node);
-        return node.watch(resources, tell);
+    "extend() that was rejected during an outage claims nothing afterwards": {
+      "queues an extension that it could not send, and sends it after the outage": (node) => sentLater(node, "extend"),
+    },
+  }),
+  ...brokenIf(["inspect", "server"], {
+    "inspect() rejects in time while the server is unreachable": {
+      "reports a resource as free while its server is unreachable": (node) => ({
+        inspect: (resource) => node.inspect(resource).catch(() => ({ owner: null, remainingMs: null, fence: 0 })),
+      }),
+    },
+  }),
+  ...brokenIf(["watch", "server"], {
+    "watch() rejects in time while the server is unreachable, and works after the outage": {
+      "resolves watch() although its server never received it": (node) => ({
+        watch: (resources, tell) => node.watch(resources, tell).catch(() => async () => {}),
+      }),
+    },
+    "watch() started before an outage notifies of releases after it": {
+      "sends no notifications after an outage": (node) => {
+        let isDeaf = false;
+        return {
+          acquire: (request) =>
+            node.acquire(request).catch((error) => {
+              isDeaf = true;
+              throw error;
+            }),
+          watch: (resources, tell) => node.watch(resources, (resource) => isDeaf || tell(resource)),
+        };
       },
-    }),
-  },
-  {
-    fault: "keeps a connection open for each takeover",
-    caughtBy: "calls that are granted, denied or resent leave no connection open",
-    sees: "watch",
-    needs: ["server"],
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (request.takeover !== undefined) await leak(node);
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "keeps a connection open for each inspection",
-    caughtBy: "inspections leave no connection open",
-    sees: "inspect",
-    needs: ["watch", "server"],
-    breakIt: (node) => ({
-      async inspect(resource) {
-        await leak(node);
-        return node.inspect(resource);
-      },
-    }),
-  },
-  {
-    fault: "keeps a connection open for each scan",
-    caughtBy: "calls of raiseFloor() and scan() leave no connection open",
-    sees: "watch",
-    needs: ["floor", "server"],
-    breakIt: (node) => ({
-      async scan(request) {
-        await leak(node);
-        return node.scan(request);
-      },
-    }),
-  },
-  {
-    fault: "keeps one more connection open after each outage",
-    caughtBy: "outages leave no connection open",
-    sees: "watch",
-    needs: ["server"],
-    breakIt: (node) => {
-      let wasGone = false;
-      return {
+    },
+    "ended watches leave no connection open": {
+      "keeps the connection of a watch open after the watch has ended": (node) => ({
+        async watch(resources, tell) {
+          await leak(node);
+          return node.watch(resources, tell);
+        },
+      }),
+    },
+    "calls that are granted, denied or resent leave no connection open": {
+      "keeps a connection open for each takeover": (node) => ({
         async acquire(request) {
-          const reply = await node.acquire(request).catch((error) => {
-            wasGone = true;
-            throw error;
-          });
-          if (wasGone) await leak(node);
-          wasGone = false;
-          return reply;
+          if (request.takeover !== undefined) await leak(node);
+          return node.acquire(request);
         },
-      };
+      }),
     },
-  },
+    "outages leave no connection open": {
+      "keeps one more connection open after each outage": (node) => {
+        let wasGone = false;
+        return {
+          async acquire(request) {
+            const reply = await node.acquire(request).catch((error) => {
+              wasGone = true;
+              throw error;
+            });
+            if (wasGone) await leak(node);
+            wasGone = false;
+            return reply;
+          },
+        };
+      },
+    },
+  }),
+  ...brokenIf(["inspect", "watch", "server"], {
+    "inspections leave no connection open": {
+      "keeps a connection open for each inspection": (node) => ({
+        async inspect(resource) {
+          await leak(node);
+          return node.inspect(resource);
+        },
+      }),
+    },
+  }),
+  ...brokenIf(["watch", "floor", "server"], {
+    "calls of raiseFloor() and scan() leave no connection open": {
+      "keeps a connection open for each scan": (node) => ({
+        async scan(request) {
+          await leak(node);
+          return node.scan(request);
+        },
+      }),
+    },
+  }),
 ];

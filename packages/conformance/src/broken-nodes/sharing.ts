@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AcquireReply, AcquireRequest, LockNode, Sharer } from "@holdfast/core";
 import { shared } from "../world/client.ts";
 import { longMs } from "../world/durations.ts";
-import { type BrokenWrapper, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, withDenials } from "./broken-node.ts";
 
 /** Returns the owners that share a resource; none if it is free or held exclusively. */
 async function sharersOf(node: Required<LockNode>, resource: string): Promise<readonly Sharer[]> {
@@ -68,786 +68,600 @@ function touchingOthers(
   });
 }
 
-/** Faults in which claims are in force together. */
-const claims: readonly BrokenWrapper[] = [
-  {
-    fault: "ignores `shared`, and does not declare it",
-    caughtBy: "acquire() of a shared claim joins those of other owners, through either client",
-    breakIt: (node) => ({
-      acquire: ({ shared: _, ...request }) => node.acquire(request),
-      extend: ({ shared: _, ...request }) => node.extend(request),
-    }),
-  },
-  {
-    fault: "lets a shared claim join an exclusive one",
-    caughtBy: "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing",
-    sees: "inspect",
-    breakIt: (node) => grantingDenied(node, (request) => request.shared === true),
-  },
-  {
-    fault: "shares a claim whose request has `shared: false`",
-    caughtBy: "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing",
-    breakIt: (node) => ({
-      acquire: (request) => node.acquire("shared" in request ? { ...request, ...shared } : request),
-    }),
-  },
-  {
-    fault: "grants an exclusive claim while others share the resource",
-    caughtBy: "acquire() of an exclusive claim is denied until the last sharer has released",
-    sees: "inspect",
-    breakIt: (node) =>
-      grantingDenied(node, async ({ resources, owner, shared: isShared }) => {
-        return !isShared && (await joinOf(node, { resources, owner })) === "all";
+/** Faults in shared claims, for nodes that do not declare that they ignore `shared`. */
+export const brokenSharing: readonly BrokenNode[] = [
+  ...broken({
+    "acquire() of a shared claim joins those of other owners, through either client": {
+      "ignores `shared`, and does not declare it": (node) => ({
+        acquire: ({ shared: _, ...request }) => node.acquire(request),
+        extend: ({ shared: _, ...request }) => node.extend(request),
       }),
-  },
-  {
-    fault: "sets the ttl of sharers for an exclusive request before it denies that",
-    caughtBy: "acquire() of an exclusive claim changes nothing for the sharers when it is denied",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (reply.granted || request.shared) return reply;
-        for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
-          const other = { ...request, ...shared, owner };
-          await node.release(other);
-          await node.acquire(other);
-        }
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "lets at most sixteen owners share",
-    caughtBy: "acquire() lets a hundred owners share a resource until the last one has released",
-    breakIt: (node) => {
-      const sharers = new Set<string>();
-      return {
-        async acquire(request) {
-          if (request.shared) sharers.add(request.owner);
-          return sharers.size > 16 ? { granted: false } : node.acquire(request);
-        },
-      };
     },
-  },
-  {
-    fault: "claims several shared resources one by one, and keeps the first if a later one is held alone",
-    caughtBy: "acquire() of a shared claim on several resources denies and changes nothing while any is held alone",
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (!request.shared) return node.acquire(request);
-        let fence = 0;
-        for (const resource of request.resources) {
-          const reply = await node.acquire({ ...request, resources: [resource] });
-          if (!reply.granted) return reply;
-          fence = Math.max(fence, reply.fence);
-        }
-        return { granted: true, fence };
-      },
-    }),
-  },
-  {
-    fault: "looks for sharers of the first of several resources only",
-    caughtBy: "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared",
-    sees: "inspect",
-    breakIt: (node) =>
-      grantingDenied(node, async ({ resources, shared: isShared }) => {
-        return !isShared && resources.length > 1 && (await node.inspect(resources[0] as string)).owner === null;
+    "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": {
+      "shares a claim whose request has `shared: false`": (node) => ({
+        acquire: (request) => node.acquire("shared" in request ? { ...request, ...shared } : request),
       }),
-  },
-  {
-    fault: "shares only the first of several resources",
-    caughtBy: "acquire() of a shared claim on several resources shares each of them",
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
-    }),
-  },
-  {
-    fault: "counts a shared request that is sent again as another sharer",
-    caughtBy: "acquire() of a shared claim resent is still one claim, which one release ends",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const sharers = await sharersOf(node, request.resources[0] as string);
-        const isAgain = sharers.some(({ owner }) => owner === request.owner);
-        if (isAgain && sharers.length > 1) await node.acquire({ ...request, owner: `${request.owner}, again` });
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "raises the counter to the hint of a shared request that is sent again",
-    caughtBy: "acquire() of a shared claim resent grants again with the counter, whatever its hint",
-    breakIt: (node) => {
-      const known = new Set<string>();
-      return {
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (!reply.granted || !request.shared) return reply;
-          const isAgain = known.has(request.owner);
-          known.add(request.owner);
-          return isAgain ? { ...reply, fence: Math.max(reply.fence, request.fenceHint) } : reply;
-        },
-      };
     },
-  },
-  {
-    fault: "sets the ttl again for a shared request that is sent again",
-    caughtBy: "acquire() of a shared claim resent neither prolongs nor shortens it",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const sharers = await sharersOf(node, request.resources[0] as string);
-        if (sharers.some(({ owner }) => owner === request.owner)) await node.release(request);
-        return node.acquire(request);
+    "acquire() lets a hundred owners share a resource until the last one has released": {
+      "lets at most sixteen owners share": (node) => {
+        const sharers = new Set<string>();
+        return {
+          async acquire(request) {
+            if (request.shared) sharers.add(request.owner);
+            return sharers.size > 16 ? { granted: false } : node.acquire(request);
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "loses a shared claim if two are sent at once",
-    caughtBy: "acquire() grants all of many shared claims sent at once, with one fence",
-    breakIt: (node) => {
-      let inFlight = 0;
-      return {
+    },
+    "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": {
+      "claims several shared resources one by one, and keeps the first if a later one is held alone": (node) => ({
         async acquire(request) {
           if (!request.shared) return node.acquire(request);
-          inFlight++;
-          await setImmediate();
-          const reply = await node.acquire(request);
-          if (inFlight-- > 1 && reply.granted) await node.release(request);
-          return reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "looks for an exclusive claim, and shares the resource in a second step",
-    caughtBy: "acquire() grants one exclusive claim or only shared ones of many sent at once",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (!request.shared) return node.acquire(request);
-        const { owner, sharers, fence } = await node.inspect(request.resources[0] as string);
-        const isOpen = owner === null || sharers !== undefined;
-        await setImmediate();
-        const reply = await node.acquire(request);
-        return reply.granted || !isOpen ? reply : { granted: true, fence: Math.max(1, fence) };
-      },
-    }),
-  },
-  {
-    fault: "looks for sharers, and claims the resource alone in a second step",
-    caughtBy: "acquire() and release() exclude concurrent writers from all others, and keep fences in order",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (request.shared) return node.acquire(request);
-        const { owner, fence } = await node.inspect(request.resources[0] as string);
-        await setImmediate();
-        const reply = await node.acquire(request);
-        return reply.granted || owner !== null ? reply : { granted: true, fence: fence + 1 };
-      },
-    }),
-  },
-  {
-    fault: "reports that it released a shared claim whose acquire it has only just sent",
-    caughtBy: "acquire() and release() of one sharer sent at once take effect in either order, as their replies say",
-    breakIt: (node) => {
-      const sent = new Set<string>();
-      return {
-        async acquire(request) {
-          if (!request.shared) return node.acquire(request);
-          sent.add(request.owner);
-          await setImmediate();
-          return node.acquire(request).finally(() => sent.delete(request.owner));
-        },
-        async release(request) {
-          const { released } = await node.release(request);
-          return { released: released || sent.has(request.owner) };
-        },
-      };
-    },
-  },
-];
-
-/** Faults in the counter. */
-const counters: readonly BrokenWrapper[] = [
-  {
-    fault: "never advances the counter for a shared claim",
-    caughtBy: "acquire() of a shared claim advances the counter if it joins nobody, as any grant does",
-    sees: "inspect",
-    breakIt: (node) => withSharedGrants(node, (fence, _, join) => (join === "none" ? Math.max(1, fence - 1) : fence)),
-  },
-  {
-    fault: "does not advance the counter for an exclusive claim after shared ones",
-    caughtBy: "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised",
-    breakIt: (node) => {
-      const wereShared = new Map<string, boolean>();
-      return {
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          const [resource] = request.resources as [string];
-          const wasShared = wereShared.get(resource) === true;
-          if (reply.granted) wereShared.set(resource, request.shared === true);
-          return reply.granted && wasShared && !request.shared ? { ...reply, fence: reply.fence - 1 } : reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "counts shared claims that have expired as claims to join",
-    caughtBy: "acquire() of a shared claim advances the counter if all earlier sharers have expired",
-    sees: "inspect",
-    breakIt: (node) => {
-      const open = new Map<string, string>();
-      return {
-        ...withSharedGrants(node, (fence, { resources, owner }, join) => {
-          const [resource] = resources as [string];
-          const hasExpired = join === "none" && open.has(resource);
-          open.set(resource, owner);
-          return hasExpired ? Math.max(1, fence - 1) : fence;
-        }),
-        async release(request) {
+          let fence = 0;
           for (const resource of request.resources) {
-            if (open.get(resource) === request.owner) open.delete(resource);
+            const reply = await node.acquire({ ...request, resources: [resource] });
+            if (!reply.granted) return reply;
+            fence = Math.max(fence, reply.fence);
           }
-          return node.release(request);
+          return { granted: true, fence };
         },
-      };
-    },
-  },
-  {
-    fault: "raises the counter to the hint of a claim that joins",
-    caughtBy: "acquire() of a shared claim that joins leaves the counter alone, whatever its hint",
-    sees: "inspect",
-    breakIt: (node) =>
-      withSharedGrants(node, async (fence, request, join) => {
-        if (join === "none") return fence;
-        const reply = await node.extend({ ...request, fence: Math.max(fence, request.fenceHint), rejoin: false });
-        return reply.held ? reply.fence : fence;
       }),
-  },
-  {
-    fault: "keeps a counter for each sharer",
-    caughtBy: "extend() of one shared claim raises the counter for all sharers",
-    sees: "inspect",
-    breakIt: (node) => {
-      const first = new Map<string, number>();
-      return withSharedGrants(node, (fence, { resources }, join) => {
-        const [resource] = resources as [string];
-        if (join === "none") first.set(resource, fence);
-        return first.get(resource) ?? fence;
-      });
     },
-  },
-  {
-    fault: "leaves the counters of several resources as they are when a claim joins on all of them",
-    caughtBy: "acquire() that joins sharers on every one of several resources sets each counter to the highest",
-    sees: "inspect",
-    needs: ["ownCounters"],
-    breakIt: (node) => ({
-      async acquire(request) {
-        if (!request.shared || (await joinOf(node, request)) !== "all") return node.acquire(request);
-        let fence = 1;
-        for (const resource of request.resources) {
-          const reply = await node.acquire({ ...request, resources: [resource] });
-          if (!reply.granted) return reply;
-          fence = Math.max(fence, reply.fence);
-        }
-        return { granted: true, fence };
-      },
-    }),
-  },
-  {
-    fault: "does not advance the counters of several resources if a claim joins on some of them",
-    caughtBy: "acquire() that joins sharers on only some of several resources advances the counter of each",
-    sees: "inspect",
-    breakIt: (node) => withSharedGrants(node, (fence, _, join) => (join === "some" ? fence - 1 : fence)),
-  },
-];
-
-/** Faults in the extension, the release and the end of one of several shared claims. */
-const oneOfMany: readonly BrokenWrapper[] = [
-  {
-    fault: "prolongs the claims of all sharers when one extends",
-    caughtBy: "extend() of a shared claim prolongs that claim and no other",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        if (reply.held && request.shared) {
-          const others = await othersOn(node, request.resources[0] as string, request.owner);
-          for (const owner of others) await node.extend({ ...request, owner });
-        }
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "shortens a shared claim to the ttl of its extension",
-    caughtBy: "extend() of a shared claim with less than its remaining ttl does not shorten it",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        if (!reply.held || !request.shared) return reply;
-        await node.release({ ...request, undo: true });
-        await node.acquire({ ...request, fenceHint: 1 });
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "makes a claim for any owner that extends a shared resource",
-    caughtBy: "extend() without rejoin of a resource that only others share changes nothing",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        if ((await joinOf(node, request)) === "all") await node.acquire({ ...request, ...shared, fenceHint: 1 });
-        return node.extend(request);
-      },
-    }),
-  },
-  {
-    fault: "extends a shared claim on the first of several resources only",
-    caughtBy: "extend() of shared claims on several resources raises each counter, and needs a claim on each",
-    needs: ["ownCounters"],
-    breakIt: (node) => ({
-      extend: (request) =>
-        node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
-    }),
-  },
-  {
-    fault: "ends all shared claims with the first release",
-    caughtBy: "release() of one shared claim leaves the others, and keeps the counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const others = await othersOn(node, request.resources[0] as string, request.owner);
-        const reply = await node.release(request);
-        if (reply.released) for (const owner of others) await node.release({ ...request, owner });
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "releases only resources that the owner shares with nobody",
-    caughtBy: "release() of several resources ends the owner's claims, and leaves the other sharers of each",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const others = await Promise.all(request.resources.map((each) => othersOn(node, each, request.owner)));
-        const resources = request.resources.filter((_, index) => others[index]?.length === 0);
-        return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
-      },
-    }),
-  },
-  {
-    fault: "ends shared claims a tenth before their ttl",
-    caughtBy: "a shared claim lasts for the whole of a ttl of seconds",
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
-    }),
-  },
-  {
-    fault: "ends shared claims after half of their ttl",
-    caughtBy: "a shared claim lasts for at least its ttl, and then the resource is free",
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
-    }),
-  },
-  {
-    fault: "ends all shared claims with the first one that expires",
-    caughtBy: "several shared claims last until the last of them ends, and then the resource is free",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const sharers = await sharersOf(node, request.resources[0] as string);
-        const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
-        return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
-      },
-    }),
-  },
-  {
-    fault: "reports that it released a shared claim that has expired",
-    caughtBy: "a shared claim that has expired counts no longer, while another one lasts",
-    breakIt: (node) => {
-      const open = new Set<string>();
-      return {
-        async acquire(request) {
-          if (request.shared) open.add(request.owner);
-          return node.acquire(request);
-        },
-        async release(request) {
-          const { released } = await node.release(request);
-          return { released: open.delete(request.owner) || released };
-        },
-      };
-    },
-  },
-  {
-    fault: "takes the claim of a sharer that has expired for one in force",
-    caughtBy: "an owner whose shared claim has expired joins again while another one lasts",
-    sees: "inspect",
-    breakIt: (node) => {
-      const open = new Set<string>();
-      return {
-        async acquire(request) {
-          const isKnown = request.shared === true && open.has(request.owner);
-          if (!isKnown || (await joinOf(node, request)) !== "all") {
-            if (request.shared) open.add(request.owner);
-            return node.acquire(request);
-          }
-          return { granted: true, fence: (await node.inspect(request.resources[0] as string)).fence };
-        },
-        async release(request) {
-          open.delete(request.owner);
-          return node.release(request);
-        },
-      };
-    },
-  },
-  {
-    fault: "shortens the claims of all sharers to the ttl of the one that joins",
-    caughtBy: "a shared claim outlasts a shorter one that joins, is extended, expires or is released",
-    sees: "inspect",
-    breakIt: (node) =>
-      touchingOthers(node, async (other) => {
-        await node.release(other);
-        await node.acquire(other);
+    "acquire() of a shared claim on several resources shares each of them": {
+      "shares only the first of several resources": (node) => ({
+        acquire: (request) =>
+          node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
       }),
-  },
-  {
-    fault: "prolongs the claims of all sharers to the ttl of the one that joins",
-    caughtBy: "a shared claim is not prolonged by a longer one that joins or is extended",
-    sees: "inspect",
-    breakIt: (node) =>
-      touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
-  },
-  {
-    fault: "keeps a shared resource for the longest ttl of any sharer, even if that one was released",
-    caughtBy: "a resource is free when its last shared claim ends, although a longer one was released",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async release(request) {
-        const reply = await node.release(request);
-        const [resource] = request.resources as [string];
-        for (const owner of await othersOn(node, resource, request.owner)) {
-          await node.extend({ ...request, ...shared, owner, ttlMs: longMs, fence: 1, rejoin: false });
-        }
-        return reply;
+    },
+    "acquire() of a shared claim resent grants again with the counter, whatever its hint": {
+      "raises the counter to the hint of a shared request that is sent again": (node) => {
+        const known = new Set<string>();
+        return {
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            if (!reply.granted || !request.shared) return reply;
+            const isAgain = known.has(request.owner);
+            known.add(request.owner);
+            return isAgain ? { ...reply, fence: Math.max(reply.fence, request.fenceHint) } : reply;
+          },
+        };
       },
-    }),
-  },
-];
-
-/** Faults in shared claims that come back. */
-const rejoins: readonly BrokenWrapper[] = [
-  {
-    fault: "rejoins a shared claim only if the resource is free",
-    caughtBy:
-      "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const isFree = (await joinOf(node, request)) === "none";
-        return node.extend({ ...request, rejoin: request.rejoin && isFree });
+    },
+    "acquire() grants all of many shared claims sent at once, with one fence": {
+      "loses a shared claim if two are sent at once": (node) => {
+        let inFlight = 0;
+        return {
+          async acquire(request) {
+            if (!request.shared) return node.acquire(request);
+            inFlight++;
+            await setImmediate();
+            const reply = await node.acquire(request);
+            if (inFlight-- > 1 && reply.granted) await node.release(request);
+            return reply;
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "advances the counter for a rejoined claim that joins others",
-    caughtBy:
-      "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const { fence } = await node.inspect(request.resources[0] as string);
-        const join = await joinOf(node, request);
-        const reply = await node.extend(request);
-        if (!reply.held && reply.rejoined && join === "all") await node.extend({ ...request, fence: fence + 1 });
-        return reply;
+    },
+    "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": {
+      "reports that it released a shared claim whose acquire it has only just sent": (node) => {
+        const sent = new Set<string>();
+        return {
+          async acquire(request) {
+            if (!request.shared) return node.acquire(request);
+            sent.add(request.owner);
+            await setImmediate();
+            return node.acquire(request).finally(() => sent.delete(request.owner));
+          },
+          async release(request) {
+            const { released } = await node.release(request);
+            return { released: released || sent.has(request.owner) };
+          },
+        };
       },
-    }),
-  },
-  {
-    fault: "does not advance the counter for a rejoined shared claim that joins nobody",
-    caughtBy: "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it",
-    breakIt: (node) => {
-      let behind = 0;
-      return {
+    },
+    "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": {
+      "does not advance the counter for an exclusive claim after shared ones": (node) => {
+        const wereShared = new Map<string, boolean>();
+        return {
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            const [resource] = request.resources as [string];
+            const wasShared = wereShared.get(resource) === true;
+            if (reply.granted) wereShared.set(resource, request.shared === true);
+            return reply.granted && wasShared && !request.shared ? { ...reply, fence: reply.fence - 1 } : reply;
+          },
+        };
+      },
+    },
+    "extend() of a shared claim with less than its remaining ttl does not shorten it": {
+      "shortens a shared claim to the ttl of its extension": (node) => ({
         async extend(request) {
           const reply = await node.extend(request);
-          if (!reply.held && reply.rejoined && request.shared) behind = 1;
+          if (!reply.held || !request.shared) return reply;
+          await node.release({ ...request, undo: true });
+          await node.acquire({ ...request, fenceHint: 1 });
           return reply;
         },
+      }),
+    },
+    "a shared claim lasts for the whole of a ttl of seconds": {
+      "ends shared claims a tenth before their ttl": (node) => ({
+        acquire: (request) =>
+          node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
+      }),
+    },
+    "a shared claim lasts for at least its ttl, and then the resource is free": {
+      "ends shared claims after half of their ttl": (node) => ({
+        acquire: (request) =>
+          node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
+      }),
+    },
+    "a shared claim that has expired counts no longer, while another one lasts": {
+      "reports that it released a shared claim that has expired": (node) => {
+        const open = new Set<string>();
+        return {
+          async acquire(request) {
+            if (request.shared) open.add(request.owner);
+            return node.acquire(request);
+          },
+          async release(request) {
+            const { released } = await node.release(request);
+            return { released: open.delete(request.owner) || released };
+          },
+        };
+      },
+    },
+    "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it": {
+      "does not advance the counter for a rejoined shared claim that joins nobody": (node) => {
+        let behind = 0;
+        return {
+          async extend(request) {
+            const reply = await node.extend(request);
+            if (!reply.held && reply.rejoined && request.shared) behind = 1;
+            return reply;
+          },
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            return reply.granted ? { ...reply, fence: Math.max(1, reply.fence - behind) } : reply;
+          },
+        };
+      },
+    },
+    "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time": {
+      "returns rejoined for a shared claim that is held": (node) => ({
+        async extend(request) {
+          const reply = await node.extend(request);
+          return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
+        },
+      }),
+    },
+    "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive": {
+      "rejoins an exclusive claim while others share the resource": (node) => ({
+        extend: (request) => node.extend(request.rejoin ? { ...request, ...shared } : request),
+      }),
+    },
+    "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
+      "keeps the claim of a sharer that another one takes over": (node) => ({
+        acquire({ takeover, ...request }) {
+          return node.acquire(takeover === undefined || request.shared ? request : { ...request, takeover });
+        },
+      }),
+    },
+    "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": {
+      "names the mark of shared claims in its store as the holder": (node) =>
+        withDenials(node, (denial) => ({ ...denial, holder: "shared" })),
+    },
+    "acquire() with takeover that is denied by another sharer names that one as the holder, if it names any": {
+      "names the sharer that may be taken over as the holder": (node) =>
+        withDenials(node, (denial, { takeover }) => ({
+          ...denial,
+          ...(takeover !== undefined && { holder: takeover }),
+        })),
+    },
+  }),
+  ...brokenIf(["inspect"], {
+    "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": {
+      "lets a shared claim join an exclusive one": (node) => grantingDenied(node, (request) => request.shared === true),
+    },
+    "acquire() of an exclusive claim is denied until the last sharer has released": {
+      "grants an exclusive claim while others share the resource": (node) =>
+        grantingDenied(node, async ({ resources, owner, shared: isShared }) => {
+          return !isShared && (await joinOf(node, { resources, owner })) === "all";
+        }),
+    },
+    "acquire() of an exclusive claim changes nothing for the sharers when it is denied": {
+      "sets the ttl of sharers for an exclusive request before it denies that": (node) => ({
         async acquire(request) {
           const reply = await node.acquire(request);
-          return reply.granted ? { ...reply, fence: Math.max(1, reply.fence - behind) } : reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "returns rejoined for a shared claim that is held",
-    caughtBy: "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend(request);
-        return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
-      },
-    }),
-  },
-  {
-    fault: "rejoins an exclusive claim while others share the resource",
-    caughtBy:
-      "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive",
-    breakIt: (node) => ({
-      extend: (request) => node.extend(request.rejoin ? { ...request, ...shared } : request),
-    }),
-  },
-  {
-    fault: "rejoins several shared claims one by one",
-    caughtBy:
-      "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter",
-    needs: ["ownCounters"],
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend({ ...request, rejoin: false });
-        if (reply.held || !request.rejoin) return reply;
-        for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-        return { held: false, rejoined: true };
-      },
-    }),
-  },
-  {
-    fault: "counts a rejoining owner's own claim as one that it joins",
-    caughtBy:
-      "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async extend(request) {
-        const reply = await node.extend({ ...request, rejoin: false });
-        if (reply.held || !request.rejoin) return reply;
-        const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
-        if (sharers.some(({ length }) => length === 0)) return node.extend(request);
-        for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-        return { held: false, rejoined: true };
-      },
-    }),
-  },
-];
-
-/** Faults in hand-overs and in denials. */
-const handOvers: readonly BrokenWrapper[] = [
-  {
-    fault: "cannot make the claim of the only sharer exclusive",
-    caughtBy: "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire({ takeover, ...request }) {
-        const sharers = await sharersOf(node, request.resources[0] as string);
-        const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
-        return node.acquire(isRefused ? request : { ...request, takeover });
-      },
-    }),
-  },
-  {
-    fault: "makes a claim exclusive although another owner shares the resource",
-    caughtBy: "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { takeover, resources } = request;
-        const sharers = await sharersOf(node, resources[0] as string);
-        if (sharers.some(({ owner }) => owner === takeover) && !request.shared) {
-          for (const { owner } of sharers) if (owner !== takeover) await node.release({ ...request, owner });
-        }
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "keeps a claim exclusive that a shared one takes over",
-    caughtBy: "acquire() with takeover makes an exclusive claim shared, and advances the counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { owner, sharers } = await node.inspect(request.resources[0] as string);
-        const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
-        const { shared: _, ...exclusive } = request;
-        return node.acquire(isAlone ? exclusive : request);
-      },
-    }),
-  },
-  {
-    fault: "keeps the claim of a sharer that another one takes over",
-    caughtBy:
-      "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone",
-    breakIt: (node) => ({
-      acquire({ takeover, ...request }) {
-        return node.acquire(takeover === undefined || request.shared ? request : { ...request, takeover });
-      },
-    }),
-  },
-  {
-    fault: "replaces all sharers when one is taken over",
-    caughtBy:
-      "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { takeover, resources, owner } = request;
-        const others = await othersOn(node, resources[0] as string, owner);
-        if (request.shared && takeover !== undefined && others.includes(takeover)) {
-          for (const other of others) await node.release({ ...request, owner: other });
-        }
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "denies a shared claim that takes over the only sharer",
-    caughtBy: "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const others = await othersOn(node, request.resources[0] as string, request.owner);
-        const isOnly = request.shared && others.length === 1 && others[0] === request.takeover;
-        return isOnly ? { granted: false } : node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "denies a shared claim with a takeover of an owner that does not share",
-    caughtBy: "acquire() with takeover of a shared claim joins sharers that it does not replace",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { takeover, resources, owner } = request;
-        const others = await othersOn(node, resources[0] as string, owner);
-        const isStranger = takeover !== undefined && others.length > 0 && !others.includes(takeover);
-        return isStranger ? { granted: false } : node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "looks for other sharers of the first of several resources only when it takes over",
-    caughtBy: "acquire() with takeover of several resources is denied while another owner shares any of them",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { takeover, resources } = request;
-        for (const resource of takeover === undefined ? [] : resources.slice(1)) {
-          const others = await othersOn(node, resource, takeover as string);
-          for (const owner of others) await node.release({ ...request, resources: [resource], owner });
-        }
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "gives the wait for the sharer that ends first",
-    caughtBy:
-      "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any",
-    sees: "inspect",
-    breakIt: (node) =>
-      withDenials(node, async (denial, { resources }) => {
-        const sharers = await sharersOf(node, resources[0] as string);
-        return { ...denial, retryAfterMs: Math.min(...sharers.map(({ remainingMs }) => remainingMs)) };
-      }),
-  },
-  {
-    fault: "names the mark of shared claims in its store as the holder",
-    caughtBy:
-      "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any",
-    breakIt: (node) => withDenials(node, (denial) => ({ ...denial, holder: "shared" })),
-  },
-  {
-    fault: "names the sharer that may be taken over as the holder",
-    caughtBy: "acquire() with takeover that is denied by another sharer names that one as the holder, if it names any",
-    breakIt: (node) =>
-      withDenials(node, (denial, { takeover }) => ({ ...denial, ...(takeover !== undefined && { holder: takeover }) })),
-  },
-];
-
-/** Faults in what `inspect` shows of shared claims. */
-const views: readonly BrokenWrapper[] = [
-  {
-    fault: "shows no sharers",
-    caughtBy: "inspect() lists a single sharer, and none for an exclusive claim",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async inspect(resource) {
-        const { sharers: _, ...view } = await node.inspect(resource);
-        return view;
-      },
-    }),
-  },
-  {
-    fault: "shows the sharer that joined first as the owner",
-    caughtBy:
-      "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner",
-    sees: "inspect",
-    breakIt: (node) => {
-      const first = new Map<string, string>();
-      return {
-        async acquire(request) {
-          const [resource] = request.resources as [string];
-          if ((await sharersOf(node, resource)).length === 0) first.set(resource, request.owner);
-          return node.acquire(request);
-        },
-        async inspect(resource) {
-          const view = await node.inspect(resource);
-          const sharer = view.sharers?.find(({ owner }) => owner === first.get(resource));
-          return sharer === undefined ? view : { ...view, ...sharer };
-        },
-      };
-    },
-  },
-  {
-    fault: "shows sharers that have released",
-    caughtBy: "inspect() lists no sharer that has released or expired",
-    sees: "inspect",
-    breakIt: (node) => {
-      const gone = new Set<string>();
-      return {
-        async release(request) {
-          const reply = await node.release(request);
-          if (reply.released) gone.add(request.owner);
+          if (reply.granted || request.shared) return reply;
+          for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
+            const other = { ...request, ...shared, owner };
+            await node.release(other);
+            await node.acquire(other);
+          }
           return reply;
         },
+      }),
+    },
+    "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared": {
+      "looks for sharers of the first of several resources only": (node) =>
+        grantingDenied(node, async ({ resources, shared: isShared }) => {
+          return !isShared && resources.length > 1 && (await node.inspect(resources[0] as string)).owner === null;
+        }),
+    },
+    "acquire() of a shared claim resent is still one claim, which one release ends": {
+      "counts a shared request that is sent again as another sharer": (node) => ({
+        async acquire(request) {
+          const sharers = await sharersOf(node, request.resources[0] as string);
+          const isAgain = sharers.some(({ owner }) => owner === request.owner);
+          if (isAgain && sharers.length > 1) await node.acquire({ ...request, owner: `${request.owner}, again` });
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() of a shared claim resent neither prolongs nor shortens it": {
+      "sets the ttl again for a shared request that is sent again": (node) => ({
+        async acquire(request) {
+          const sharers = await sharersOf(node, request.resources[0] as string);
+          if (sharers.some(({ owner }) => owner === request.owner)) await node.release(request);
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() grants one exclusive claim or only shared ones of many sent at once": {
+      "looks for an exclusive claim, and shares the resource in a second step": (node) => ({
+        async acquire(request) {
+          if (!request.shared) return node.acquire(request);
+          const { owner, sharers, fence } = await node.inspect(request.resources[0] as string);
+          const isOpen = owner === null || sharers !== undefined;
+          await setImmediate();
+          const reply = await node.acquire(request);
+          return reply.granted || !isOpen ? reply : { granted: true, fence: Math.max(1, fence) };
+        },
+      }),
+    },
+    "acquire() and release() exclude concurrent writers from all others, and keep fences in order": {
+      "looks for sharers, and claims the resource alone in a second step": (node) => ({
+        async acquire(request) {
+          if (request.shared) return node.acquire(request);
+          const { owner, fence } = await node.inspect(request.resources[0] as string);
+          await setImmediate();
+          const reply = await node.acquire(request);
+          return reply.granted || owner !== null ? reply : { granted: true, fence: fence + 1 };
+        },
+      }),
+    },
+    "acquire() of a shared claim advances the counter if it joins nobody, as any grant does": {
+      "never advances the counter for a shared claim": (node) =>
+        withSharedGrants(node, (fence, _, join) => (join === "none" ? Math.max(1, fence - 1) : fence)),
+    },
+    "acquire() of a shared claim advances the counter if all earlier sharers have expired": {
+      "counts shared claims that have expired as claims to join": (node) => {
+        const open = new Map<string, string>();
+        return {
+          ...withSharedGrants(node, (fence, { resources, owner }, join) => {
+            const [resource] = resources as [string];
+            const hasExpired = join === "none" && open.has(resource);
+            open.set(resource, owner);
+            return hasExpired ? Math.max(1, fence - 1) : fence;
+          }),
+          async release(request) {
+            for (const resource of request.resources) {
+              if (open.get(resource) === request.owner) open.delete(resource);
+            }
+            return node.release(request);
+          },
+        };
+      },
+    },
+    "acquire() of a shared claim that joins leaves the counter alone, whatever its hint": {
+      "raises the counter to the hint of a claim that joins": (node) =>
+        withSharedGrants(node, async (fence, request, join) => {
+          if (join === "none") return fence;
+          const reply = await node.extend({ ...request, fence: Math.max(fence, request.fenceHint), rejoin: false });
+          return reply.held ? reply.fence : fence;
+        }),
+    },
+    "extend() of one shared claim raises the counter for all sharers": {
+      "keeps a counter for each sharer": (node) => {
+        const first = new Map<string, number>();
+        return withSharedGrants(node, (fence, { resources }, join) => {
+          const [resource] = resources as [string];
+          if (join === "none") first.set(resource, fence);
+          return first.get(resource) ?? fence;
+        });
+      },
+    },
+    "acquire() that joins sharers on only some of several resources advances the counter of each": {
+      "does not advance the counters of several resources if a claim joins on some of them": (node) =>
+        withSharedGrants(node, (fence, _, join) => (join === "some" ? fence - 1 : fence)),
+    },
+    "extend() of a shared claim prolongs that claim and no other": {
+      "prolongs the claims of all sharers when one extends": (node) => ({
+        async extend(request) {
+          const reply = await node.extend(request);
+          if (reply.held && request.shared) {
+            const others = await othersOn(node, request.resources[0] as string, request.owner);
+            for (const owner of others) await node.extend({ ...request, owner });
+          }
+          return reply;
+        },
+      }),
+    },
+    "extend() without rejoin of a resource that only others share changes nothing": {
+      "makes a claim for any owner that extends a shared resource": (node) => ({
+        async extend(request) {
+          if ((await joinOf(node, request)) === "all") await node.acquire({ ...request, ...shared, fenceHint: 1 });
+          return node.extend(request);
+        },
+      }),
+    },
+    "release() of one shared claim leaves the others, and keeps the counter": {
+      "ends all shared claims with the first release": (node) => ({
+        async release(request) {
+          const others = await othersOn(node, request.resources[0] as string, request.owner);
+          const reply = await node.release(request);
+          if (reply.released) for (const owner of others) await node.release({ ...request, owner });
+          return reply;
+        },
+      }),
+    },
+    "release() of several resources ends the owner's claims, and leaves the other sharers of each": {
+      "releases only resources that the owner shares with nobody": (node) => ({
+        async release(request) {
+          const others = await Promise.all(request.resources.map((each) => othersOn(node, each, request.owner)));
+          const resources = request.resources.filter((_, index) => others[index]?.length === 0);
+          return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
+        },
+      }),
+    },
+    "several shared claims last until the last of them ends, and then the resource is free": {
+      "ends all shared claims with the first one that expires": (node) => ({
+        async acquire(request) {
+          const sharers = await sharersOf(node, request.resources[0] as string);
+          const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
+          return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
+        },
+      }),
+    },
+    "an owner whose shared claim has expired joins again while another one lasts": {
+      "takes the claim of a sharer that has expired for one in force": (node) => {
+        const open = new Set<string>();
+        return {
+          async acquire(request) {
+            const isKnown = request.shared === true && open.has(request.owner);
+            if (!isKnown || (await joinOf(node, request)) !== "all") {
+              if (request.shared) open.add(request.owner);
+              return node.acquire(request);
+            }
+            return { granted: true, fence: (await node.inspect(request.resources[0] as string)).fence };
+          },
+          async release(request) {
+            open.delete(request.owner);
+            return node.release(request);
+          },
+        };
+      },
+    },
+    "a shared claim outlasts a shorter one that joins, is extended, expires or is released": {
+      "shortens the claims of all sharers to the ttl of the one that joins": (node) =>
+        touchingOthers(node, async (other) => {
+          await node.release(other);
+          await node.acquire(other);
+        }),
+    },
+    "a shared claim is not prolonged by a longer one that joins or is extended": {
+      "prolongs the claims of all sharers to the ttl of the one that joins": (node) =>
+        touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
+    },
+    "a resource is free when its last shared claim ends, although a longer one was released": {
+      "keeps a shared resource for the longest ttl of any sharer, even if that one was released": (node) => ({
+        async release(request) {
+          const reply = await node.release(request);
+          const [resource] = request.resources as [string];
+          for (const owner of await othersOn(node, resource, request.owner)) {
+            await node.extend({ ...request, ...shared, owner, ttlMs: longMs, fence: 1, rejoin: false });
+          }
+          return reply;
+        },
+      }),
+    },
+    "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence": {
+      "rejoins a shared claim only if the resource is free": (node) => ({
+        async extend(request) {
+          const isFree = (await joinOf(node, request)) === "none";
+          return node.extend({ ...request, rejoin: request.rejoin && isFree });
+        },
+      }),
+      "advances the counter for a rejoined claim that joins others": (node) => ({
+        async extend(request) {
+          const { fence } = await node.inspect(request.resources[0] as string);
+          const join = await joinOf(node, request);
+          const reply = await node.extend(request);
+          if (!reply.held && reply.rejoined && join === "all") await node.extend({ ...request, fence: fence + 1 });
+          return reply;
+        },
+      }),
+    },
+    "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim":
+      {
+        "counts a rejoining owner's own claim as one that it joins": (node) => ({
+          async extend(request) {
+            const reply = await node.extend({ ...request, rejoin: false });
+            if (reply.held || !request.rejoin) return reply;
+            const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
+            if (sharers.some(({ length }) => length === 0)) return node.extend(request);
+            for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+            return { held: false, rejoined: true };
+          },
+        }),
+      },
+    "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter": {
+      "cannot make the claim of the only sharer exclusive": (node) => ({
+        async acquire({ takeover, ...request }) {
+          const sharers = await sharersOf(node, request.resources[0] as string);
+          const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
+          return node.acquire(isRefused ? request : { ...request, takeover });
+        },
+      }),
+    },
+    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
+      "makes a claim exclusive although another owner shares the resource": (node) => ({
+        async acquire(request) {
+          const { takeover, resources } = request;
+          const sharers = await sharersOf(node, resources[0] as string);
+          if (sharers.some(({ owner }) => owner === takeover) && !request.shared) {
+            for (const { owner } of sharers) if (owner !== takeover) await node.release({ ...request, owner });
+          }
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() with takeover makes an exclusive claim shared, and advances the counter": {
+      "keeps a claim exclusive that a shared one takes over": (node) => ({
+        async acquire(request) {
+          const { owner, sharers } = await node.inspect(request.resources[0] as string);
+          const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
+          const { shared: _, ...exclusive } = request;
+          return node.acquire(isAlone ? exclusive : request);
+        },
+      }),
+    },
+    "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
+      "replaces all sharers when one is taken over": (node) => ({
+        async acquire(request) {
+          const { takeover, resources, owner } = request;
+          const others = await othersOn(node, resources[0] as string, owner);
+          if (request.shared && takeover !== undefined && others.includes(takeover)) {
+            for (const other of others) await node.release({ ...request, owner: other });
+          }
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": {
+      "denies a shared claim that takes over the only sharer": (node) => ({
+        async acquire(request) {
+          const others = await othersOn(node, request.resources[0] as string, request.owner);
+          const isOnly = request.shared && others.length === 1 && others[0] === request.takeover;
+          return isOnly ? { granted: false } : node.acquire(request);
+        },
+      }),
+    },
+    "acquire() with takeover of a shared claim joins sharers that it does not replace": {
+      "denies a shared claim with a takeover of an owner that does not share": (node) => ({
+        async acquire(request) {
+          const { takeover, resources, owner } = request;
+          const others = await othersOn(node, resources[0] as string, owner);
+          const isStranger = takeover !== undefined && others.length > 0 && !others.includes(takeover);
+          return isStranger ? { granted: false } : node.acquire(request);
+        },
+      }),
+    },
+    "acquire() with takeover of several resources is denied while another owner shares any of them": {
+      "looks for other sharers of the first of several resources only when it takes over": (node) => ({
+        async acquire(request) {
+          const { takeover, resources } = request;
+          for (const resource of takeover === undefined ? [] : resources.slice(1)) {
+            const others = await othersOn(node, resource, takeover as string);
+            for (const owner of others) await node.release({ ...request, resources: [resource], owner });
+          }
+          return node.acquire(request);
+        },
+      }),
+    },
+    "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": {
+      "gives the wait for the sharer that ends first": (node) =>
+        withDenials(node, async (denial, { resources }) => {
+          const sharers = await sharersOf(node, resources[0] as string);
+          return { ...denial, retryAfterMs: Math.min(...sharers.map(({ remainingMs }) => remainingMs)) };
+        }),
+    },
+    "inspect() lists a single sharer, and none for an exclusive claim": {
+      "shows no sharers": (node) => ({
+        async inspect(resource) {
+          const { sharers: _, ...view } = await node.inspect(resource);
+          return view;
+        },
+      }),
+    },
+    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": {
+      "shows the sharer that joined first as the owner": (node) => {
+        const first = new Map<string, string>();
+        return {
+          async acquire(request) {
+            const [resource] = request.resources as [string];
+            if ((await sharersOf(node, resource)).length === 0) first.set(resource, request.owner);
+            return node.acquire(request);
+          },
+          async inspect(resource) {
+            const view = await node.inspect(resource);
+            const sharer = view.sharers?.find(({ owner }) => owner === first.get(resource));
+            return sharer === undefined ? view : { ...view, ...sharer };
+          },
+        };
+      },
+    },
+    "inspect() lists no sharer that has released or expired": {
+      "shows sharers that have released": (node) => {
+        const gone = new Set<string>();
+        return {
+          async release(request) {
+            const reply = await node.release(request);
+            if (reply.released) gone.add(request.owner);
+            return reply;
+          },
+          async inspect(resource) {
+            const view = await node.inspect(resource);
+            const released = [...gone].map((owner) => ({ owner, remainingMs: 1 }));
+            return view.sharers === undefined ? view : { ...view, sharers: [...view.sharers, ...released] };
+          },
+        };
+      },
+    },
+    "inspect() lists at least the hundred sharers that last longest": {
+      "shows the first ten sharers": (node) => ({
         async inspect(resource) {
           const view = await node.inspect(resource);
-          const released = [...gone].map((owner) => ({ owner, remainingMs: 1 }));
-          return view.sharers === undefined ? view : { ...view, sharers: [...view.sharers, ...released] };
+          if (view.sharers === undefined) return view;
+          const [owner, ...others] = [...view.sharers].sort((a, b) => b.remainingMs - a.remainingMs);
+          return { ...view, ...owner, sharers: [owner as Sharer, ...others.slice(0, 9)] };
         },
-      };
+      }),
     },
-  },
-  {
-    fault: "shows the first ten sharers",
-    caughtBy: "inspect() lists at least the hundred sharers that last longest",
-    sees: "inspect",
-    breakIt: (node) => ({
-      async inspect(resource) {
-        const view = await node.inspect(resource);
-        if (view.sharers === undefined) return view;
-        const [owner, ...others] = [...view.sharers].sort((a, b) => b.remainingMs - a.remainingMs);
-        return { ...view, ...owner, sharers: [owner as Sharer, ...others.slice(0, 9)] };
-      },
-    }),
-  },
-];
-
-/** Faults in shared claims, for nodes that do not declare that they ignore `shared`. */
-export const brokenSharing: readonly BrokenWrapper[] = [
-  ...claims,
-  ...counters,
-  ...oneOfMany,
-  ...rejoins,
-  ...handOvers,
-  ...views,
+  }),
+  ...brokenIf(["inspect", "ownCounters"], {
+    "acquire() that joins sharers on every one of several resources sets each counter to the highest": {
+      "leaves the counters of several resources as they are when a claim joins on all of them": (node) => ({
+        async acquire(request) {
+          if (!request.shared || (await joinOf(node, request)) !== "all") return node.acquire(request);
+          let fence = 1;
+          for (const resource of request.resources) {
+            const reply = await node.acquire({ ...request, resources: [resource] });
+            if (!reply.granted) return reply;
+            fence = Math.max(fence, reply.fence);
+          }
+          return { granted: true, fence };
+        },
+      }),
+    },
+  }),
+  ...brokenIf(["ownCounters"], {
+    "extend() of shared claims on several resources raises each counter, and needs a claim on each": {
+      "extends a shared claim on the first of several resources only": (node) => ({
+        extend: (request) =>
+          node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
+      }),
+    },
+    "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter": {
+      "rejoins several shared claims one by one": (node) => ({
+        async extend(request) {
+          const reply = await node.extend({ ...request, rejoin: false });
+          if (reply.held || !request.rejoin) return reply;
+          for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+          return { held: false, rejoined: true };
+        },
+      }),
+    },
+  }),
 ];

@@ -1,6 +1,6 @@
 import type { LockNode, ReleaseRequest } from "@holdfast/core";
 import { shared } from "../world/client.ts";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenNode, brokenIf } from "./broken-node.ts";
 
 /** Whether others than this owner share the resource. */
 async function isShared(node: Required<LockNode>, resource: string, owner?: string): Promise<boolean> {
@@ -45,287 +45,224 @@ function favouring(
   };
 }
 
-/** Faults in the order in which waiters are named. */
-const order: readonly BrokenWrapper[] = [
-  {
-    fault: "names one waiter of a shared request at a time",
-    caughtBy: "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      const readers = new Set<string>();
-      return {
+/** Faults in the turns of readers and writers, for nodes that keep waiting lists. */
+export const brokenTurns: readonly BrokenNode[] = [
+  ...brokenIf(["waitingLists"], {
+    "release() of an exclusive claim removes all waiters of shared requests, and names one of them": {
+      "names one waiter of a shared request at a time": (node) => {
+        const readers = new Set<string>();
+        return {
+          async acquire(request) {
+            const reply = await node.acquire(request);
+            if (!reply.granted && request.shared && request.waiter !== undefined) readers.add(request.waiter);
+            return reply;
+          },
+          async release(request) {
+            const reply = await node.release(request);
+            if (reply.next !== undefined && readers.delete(reply.next))
+              await enlistReaders(node, request, [...readers]);
+            return reply;
+          },
+        };
+      },
+    },
+    "release() names waiters of shared requests before exclusive ones that joined earlier": {
+      "keeps all waiters in one order, and ignores that some wait to share": (node) => ({
+        async acquire(request) {
+          const { waiter, shared: _, ...exclusive } = request;
+          if (!request.shared || waiter === undefined) return node.acquire(request);
+          const reply = await node.acquire({ ...exclusive, ...shared });
+          if (!reply.granted) await node.acquire({ ...exclusive, waiter });
+          return reply;
+        },
+      }),
+    },
+    "acquire() treats waiters of shared and of exclusive requests as different, even with one value": {
+      "keeps one entry for a waiter that waits both to share a resource and to hold it alone": (node) => {
+        const kinds = new Map<string, boolean>();
+        return {
+          async acquire({ waiter, ...request }) {
+            const entry = `${request.resources}: ${waiter}`;
+            const kind = kinds.get(entry) ?? request.shared === true;
+            const isOther = waiter !== undefined && kind !== (request.shared === true);
+            const reply = await node.acquire(isOther || waiter === undefined ? request : { ...request, waiter });
+            if (!reply.granted) kinds.set(entry, kind);
+            return reply;
+          },
+        };
+      },
+    },
+    "acquire() denied on several resources removes all waiters of shared requests from the lists of free ones": {
+      "names one waiter of a shared request when a denial frees its list": (node) => ({
         async acquire(request) {
           const reply = await node.acquire(request);
-          if (!reply.granted && request.shared && request.waiter !== undefined) readers.add(request.waiter);
+          if (reply.granted || request.resources.length === 1) return reply;
+          const { resources, timeoutMs } = request;
+          await enlistReaders(node, { resources: resources.slice(0, 1), timeoutMs }, ["D"]);
           return reply;
         },
-        async release(request) {
-          const reply = await node.release(request);
-          if (reply.next !== undefined && readers.delete(reply.next)) await enlistReaders(node, request, [...readers]);
-          return reply;
-        },
-      };
+      }),
     },
-  },
-  {
-    fault: "keeps all waiters in one order, and ignores that some wait to share",
-    caughtBy: "release() names waiters of shared requests before exclusive ones that joined earlier",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { waiter, shared: _, ...exclusive } = request;
-        if (!request.shared || waiter === undefined) return node.acquire(request);
-        const reply = await node.acquire({ ...exclusive, ...shared });
-        if (!reply.granted) await node.acquire({ ...exclusive, waiter });
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "names waiters of shared requests first even after sharers",
-    caughtBy: "release() of the last shared claim names the first exclusive waiter before waiters of shared requests",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async release(request) {
-        const { sharers } = await node.inspect(request.resources[0] as string);
-        if (sharers?.length !== 1 || request.undo) return node.release(request);
-        const { released } = await node.release({ ...request, undo: true });
-        const { waiter: _, ...claim } = { ...request, owner: crypto.randomUUID(), ttlMs: 10_000, fenceHint: 1 };
-        await node.acquire(claim);
-        return { ...(await node.release({ ...request, owner: claim.owner })), released };
-      },
-    }),
-  },
-  {
-    fault: "names nobody after sharers if only waiters of shared requests are left",
-    caughtBy: "release() of the last shared claim names waiters of shared requests if nobody else waits",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      const readers = new Set<string>();
-      return {
-        async acquire(request) {
-          if (request.shared && request.waiter !== undefined) readers.add(request.waiter);
-          return node.acquire(request);
-        },
-        async release(request) {
-          const wasShared = await isShared(node, request.resources[0] as string);
-          const { next, ...reply } = await node.release(request);
-          return next === undefined || (wasShared && readers.has(next)) ? reply : { ...reply, next };
-        },
-      };
-    },
-  },
-  {
-    fault: "names a waiter whenever a sharer releases",
-    caughtBy: "release() of a shared claim names no waiter while another owner shares the resource",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      let last: string | undefined;
-      return {
-        async acquire(request) {
-          last = request.waiter ?? last;
-          return node.acquire(request);
-        },
-        async release(request) {
-          const reply = await node.release(request);
-          const isLeft = await isShared(node, request.resources[0] as string);
-          return isLeft && last !== undefined ? { ...reply, next: last } : reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "names a waiter when a shared claim is undone",
-    caughtBy: "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async release({ undo, ...request }) {
-        const wasShared = await isShared(node, request.resources[0] as string);
-        return node.release(undo === undefined || wasShared ? request : { ...request, undo });
-      },
-    }),
-  },
-  {
-    fault: "keeps one entry for a waiter that waits both to share a resource and to hold it alone",
-    caughtBy: "acquire() treats waiters of shared and of exclusive requests as different, even with one value",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      const kinds = new Map<string, boolean>();
-      return {
+    "acquire() of a shared claim does not join once an exclusive request with a waiter was denied": {
+      "lets readers join while a writer waits": (node) => ({
         async acquire({ waiter, ...request }) {
-          const entry = `${request.resources}: ${waiter}`;
-          const kind = kinds.get(entry) ?? request.shared === true;
-          const isOther = waiter !== undefined && kind !== (request.shared === true);
-          const reply = await node.acquire(isOther || waiter === undefined ? request : { ...request, waiter });
-          if (!reply.granted) kinds.set(entry, kind);
-          return reply;
+          return node.acquire(request.shared && waiter !== undefined ? { ...request, waiter } : request);
         },
-      };
+      }),
     },
-  },
-  {
-    fault: "names one waiter of a shared request when a denial frees its list",
-    caughtBy:
-      "acquire() denied on several resources removes all waiters of shared requests from the lists of free ones",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (reply.granted || request.resources.length === 1) return reply;
-        const { resources, timeoutMs } = request;
-        await enlistReaders(node, { resources: resources.slice(0, 1), timeoutMs }, ["D"]);
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "notifies watchers of only one of the waiters that it names together",
-    caughtBy: "watch() names all waiters of shared requests together, and no exclusive one with them",
-    sees: "watch",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      let isNew = false;
-      return {
-        async release(request) {
-          isNew = true;
-          return node.release(request);
-        },
-        watch: (resources, tell) =>
-          node.watch(resources, (resource, next) => {
-            if (!isNew) return;
-            isNew = false;
-            tell(resource, next);
-          }),
-      };
-    },
-  },
-  {
-    fault: "notifies watchers of all waiters after the last shared claim",
-    caughtBy: "watch() names the exclusive waiter whose turn comes after the last shared claim",
-    sees: "watch",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      const waiters = new Set<string>();
-      return {
-        async acquire(request) {
-          if (request.waiter !== undefined) waiters.add(request.waiter);
+    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever": {
+      "lets readers hand over while a writer waits": (node) => ({
+        async acquire({ takeover, ...request }) {
+          const reply = await node.acquire(takeover === undefined ? request : { ...request, takeover });
+          if (reply.granted || !request.shared || takeover === undefined) return reply;
+          await node.release({ ...request, owner: takeover, undo: true });
           return node.acquire(request);
         },
-        watch: (resources, tell) =>
-          node.watch(resources, (resource) => {
-            for (const waiter of waiters) tell(resource, waiter);
-          }),
-      };
+      }),
     },
-  },
-  {
-    fault: "does not notify watchers of the release of a shared claim",
-    caughtBy: "watch() notifies of the release of the last shared claim",
-    sees: "watch",
-    breakIt: (node) => {
-      const sharers = new Set<string>();
-      let isMuted = false;
-      return {
-        async acquire(request) {
-          if (request.shared) sharers.add(request.owner);
-          return node.acquire(request);
-        },
+  }),
+  ...brokenIf(["inspect", "waitingLists"], {
+    "release() of the last shared claim names the first exclusive waiter before waiters of shared requests": {
+      "names waiters of shared requests first even after sharers": (node) => ({
         async release(request) {
-          isMuted = sharers.has(request.owner);
-          return node.release(request);
+          const { sharers } = await node.inspect(request.resources[0] as string);
+          if (sharers?.length !== 1 || request.undo) return node.release(request);
+          const { released } = await node.release({ ...request, undo: true });
+          const { waiter: _, ...claim } = { ...request, owner: crypto.randomUUID(), ttlMs: 10_000, fenceHint: 1 };
+          await node.acquire(claim);
+          return { ...(await node.release({ ...request, owner: claim.owner })), released };
         },
-        watch: (resources, tell) =>
-          node.watch(resources, (resource, next) => {
-            if (!isMuted) tell(resource, next);
-          }),
-      };
+      }),
     },
-  },
+    "release() of the last shared claim names waiters of shared requests if nobody else waits": {
+      "names nobody after sharers if only waiters of shared requests are left": (node) => {
+        const readers = new Set<string>();
+        return {
+          async acquire(request) {
+            if (request.shared && request.waiter !== undefined) readers.add(request.waiter);
+            return node.acquire(request);
+          },
+          async release(request) {
+            const wasShared = await isShared(node, request.resources[0] as string);
+            const { next, ...reply } = await node.release(request);
+            return next === undefined || (wasShared && readers.has(next)) ? reply : { ...reply, next };
+          },
+        };
+      },
+    },
+    "release() of a shared claim names no waiter while another owner shares the resource": {
+      "names a waiter whenever a sharer releases": (node) => {
+        let last: string | undefined;
+        return {
+          async acquire(request) {
+            last = request.waiter ?? last;
+            return node.acquire(request);
+          },
+          async release(request) {
+            const reply = await node.release(request);
+            const isLeft = await isShared(node, request.resources[0] as string);
+            return isLeft && last !== undefined ? { ...reply, next: last } : reply;
+          },
+        };
+      },
+    },
+    "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one": {
+      "names a waiter when a shared claim is undone": (node) => ({
+        async release({ undo, ...request }) {
+          const wasShared = await isShared(node, request.resources[0] as string);
+          return node.release(undo === undefined || wasShared ? request : { ...request, undo });
+        },
+      }),
+    },
+    "acquire() of a shared claim denied in favour of a writer adds its waiter, whose turn comes next": {
+      "forgets the waiter of a reader that it denies in favour of a writer": (node) => ({
+        async acquire({ waiter, ...request }) {
+          const joins = request.shared && (await isShared(node, request.resources[0] as string));
+          return node.acquire(joins || waiter === undefined ? request : { ...request, waiter });
+        },
+      }),
+    },
+    "acquire() of shared claims is granted again once an exclusive request was": {
+      "still favours a writer that had its turn": (node, elapsedMs) => favouring(node, elapsedMs, 1_000),
+    },
+    "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits": {
+      "favours a writer that met an exclusive claim, and keeps out readers that it names together": (node, elapsedMs) =>
+        favouring(node, elapsedMs, 1_000, true),
+    },
+    "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared":
+      {
+        "adds the waiter of a shared request only to the lists of resources that are held alone": (node) => ({
+          async acquire(request) {
+            const { waiter, ...silent } = request;
+            if (waiter === undefined || !request.shared || request.resources.length === 1) return node.acquire(request);
+            const reply = await node.acquire(silent);
+            if (reply.granted) return reply;
+            for (const resource of request.resources) {
+              const { sharers, owner } = await node.inspect(resource);
+              if (owner !== null && sharers === undefined) await node.acquire({ ...request, resources: [resource] });
+            }
+            return reply;
+          },
+        }),
+      },
+    "sharers can join again some seconds after an exclusive request with a waiter was denied": {
+      "favours a writer forever": (node, elapsedMs) => favouring(node, elapsedMs, Number.POSITIVE_INFINITY),
+    },
+  }),
+  ...brokenIf(["watch", "waitingLists"], {
+    "watch() names all waiters of shared requests together, and no exclusive one with them": {
+      "notifies watchers of only one of the waiters that it names together": (node) => {
+        let isNew = false;
+        return {
+          async release(request) {
+            isNew = true;
+            return node.release(request);
+          },
+          watch: (resources, tell) =>
+            node.watch(resources, (resource, next) => {
+              if (!isNew) return;
+              isNew = false;
+              tell(resource, next);
+            }),
+        };
+      },
+    },
+    "watch() names the exclusive waiter whose turn comes after the last shared claim": {
+      "notifies watchers of all waiters after the last shared claim": (node) => {
+        const waiters = new Set<string>();
+        return {
+          async acquire(request) {
+            if (request.waiter !== undefined) waiters.add(request.waiter);
+            return node.acquire(request);
+          },
+          watch: (resources, tell) =>
+            node.watch(resources, (resource) => {
+              for (const waiter of waiters) tell(resource, waiter);
+            }),
+        };
+      },
+    },
+  }),
+  ...brokenIf(["watch"], {
+    "watch() notifies of the release of the last shared claim": {
+      "does not notify watchers of the release of a shared claim": (node) => {
+        const sharers = new Set<string>();
+        let isMuted = false;
+        return {
+          async acquire(request) {
+            if (request.shared) sharers.add(request.owner);
+            return node.acquire(request);
+          },
+          async release(request) {
+            isMuted = sharers.has(request.owner);
+            return node.release(request);
+          },
+          watch: (resources, tell) =>
+            node.watch(resources, (resource, next) => {
+              if (!isMuted) tell(resource, next);
+            }),
+        };
+      },
+    },
+  }),
 ];
-
-/** Faults in the favour for a writer. */
-const favours: readonly BrokenWrapper[] = [
-  {
-    fault: "lets readers join while a writer waits",
-    caughtBy: "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire({ waiter, ...request }) {
-        return node.acquire(request.shared && waiter !== undefined ? { ...request, waiter } : request);
-      },
-    }),
-  },
-  {
-    fault: "lets readers hand over while a writer waits",
-    caughtBy: "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire({ takeover, ...request }) {
-        const reply = await node.acquire(takeover === undefined ? request : { ...request, takeover });
-        if (reply.granted || !request.shared || takeover === undefined) return reply;
-        await node.release({ ...request, owner: takeover, undo: true });
-        return node.acquire(request);
-      },
-    }),
-  },
-  {
-    fault: "forgets the waiter of a reader that it denies in favour of a writer",
-    caughtBy: "acquire() of a shared claim denied in favour of a writer adds its waiter, whose turn comes next",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire({ waiter, ...request }) {
-        const joins = request.shared && (await isShared(node, request.resources[0] as string));
-        return node.acquire(joins || waiter === undefined ? request : { ...request, waiter });
-      },
-    }),
-  },
-  {
-    fault: "still favours a writer that had its turn",
-    caughtBy: "acquire() of shared claims is granted again once an exclusive request was",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, 1_000),
-  },
-  {
-    fault: "favours a writer that met an exclusive claim, and keeps out readers that it names together",
-    caughtBy: "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, 1_000, true),
-  },
-  {
-    fault: "adds the waiter of a shared request only to the lists of resources that are held alone",
-    caughtBy:
-      "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node) => ({
-      async acquire(request) {
-        const { waiter, ...silent } = request;
-        if (waiter === undefined || !request.shared || request.resources.length === 1) return node.acquire(request);
-        const reply = await node.acquire(silent);
-        if (reply.granted) return reply;
-        for (const resource of request.resources) {
-          const { sharers, owner } = await node.inspect(resource);
-          if (owner !== null && sharers === undefined) await node.acquire({ ...request, resources: [resource] });
-        }
-        return reply;
-      },
-    }),
-  },
-  {
-    fault: "favours a writer forever",
-    caughtBy: "sharers can join again some seconds after an exclusive request with a waiter was denied",
-    sees: "inspect",
-    needs: ["waitingLists"],
-    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, Number.POSITIVE_INFINITY),
-  },
-];
-
-/** Faults in the turns of readers and writers, for nodes that keep waiting lists. */
-export const brokenTurns: readonly BrokenWrapper[] = [...order, ...favours];

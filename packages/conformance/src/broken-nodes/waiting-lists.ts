@@ -1,5 +1,5 @@
 import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenNode, brokenIf } from "./broken-node.ts";
 
 /**
  * Names another waiter where the correct node names one.
@@ -87,271 +87,207 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
   }
 }
 
-/** Faults in the members and the order of a list. */
-const brokenOrder: readonly BrokenWrapper[] = [
-  {
-    fault: "adds the waiter of a release to the list although it is there already",
-    caughtBy: "release() with a waiter that is in the list already keeps it there once",
-    needs: ["waitingLists"],
-    breakIt: (node) => {
-      const again = new Map<string, string>();
-      return {
-        async release(request) {
-          const [resource] = request.resources as [string];
-          const reply = await node.release(request);
-          if (reply.next !== undefined && request.waiter !== undefined) again.set(resource, request.waiter);
-          const next = again.get(resource);
-          if (reply.next !== undefined || next === undefined || request.undo) return reply;
-          again.delete(resource);
-          return { ...reply, next };
-        },
-      };
-    },
-  },
-  {
-    fault: "names the latest waiter first",
-    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
-    breakIt: (node) => choosing(node, (denials) => denials.at(-1)),
-  },
-  {
-    fault: "names waiters in the order of their values instead of their arrival",
-    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
-    breakIt: (node) => choosing(node, (denials) => [...denials].sort()[0]),
-  },
-  {
-    fault: "names waiters that joined at the same fence counter in the order of their arrival",
-    caughtBy: "release() names waiters that joined at the same fence counter in ascending order",
-    breakIt: (node) => choosing(node, (denials) => denials[0]),
-  },
-  {
-    fault: "moves a waiter to the end of the waiting list when it is denied again",
-    caughtBy: "acquire() denied again keeps its waiter's place in the waiting list",
-    breakIt: (node) => choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
-  },
-  {
-    fault: "names a waiter twice",
-    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
-    breakIt: (node) => namingLater(node, (next) => next),
-  },
-  {
-    fault: "names a waiter that was granted",
-    caughtBy: "acquire() that is granted removes its waiter from the waiting list, and no other",
-    breakIt: (node) => ({
-      async acquire({ waiter, ...request }) {
-        const reply = await node.acquire(request);
-        return reply.granted || waiter === undefined ? reply : node.acquire({ ...request, waiter });
-      },
-    }),
-  },
-  {
-    fault: "puts the waiter of a release ahead of all others",
-    caughtBy: "release() with a waiter puts it behind all others, and ahead of later ones",
-    breakIt: (node) => {
-      const first = new Map<string, string>();
-      return {
-        async release({ waiter, ...request }) {
-          const [resource] = request.resources as [string];
-          const next = request.undo ? undefined : first.get(resource);
-          // With undo, the waiter that the correct node would name stays in the list.
-          const reply = await node.release(next === undefined ? request : { ...request, undo: true });
-          if (next !== undefined) first.delete(resource);
-          if (waiter !== undefined && reply.next !== undefined) first.set(resource, waiter);
-          return next === undefined ? reply : { ...reply, next };
-        },
-      };
-    },
-  },
-  {
-    fault: "adds the waiter of a release to an empty waiting list",
-    caughtBy: "release() with a waiter does not add it to an empty waiting list",
-    breakIt: (node) => namingLater(node, (_, waiter) => waiter),
-  },
-  {
-    fault: "keeps one waiting list for all resources",
-    caughtBy: "release() names a waiter of that resource, and does not change the waiting lists of others",
-    breakIt: (node) =>
-      choosing(
-        node,
-        (denials) => denials[0],
-        () => "all",
-      ),
-  },
-  {
-    fault: "reads only the waiting list of the first of several resources",
-    caughtBy: "release() of several resources removes the first waiter from the list of each, and names one of them",
-    breakIt: (node) => ({
-      async release({ resources, ...request }) {
-        const [first, ...others] = resources as [string];
-        const reply = await node.release({ ...request, resources: [first] });
-        if (others.length === 0) return reply;
-        const { released } = await node.release({ ...request, resources: others, undo: true });
-        return { ...reply, released: released || reply.released };
-      },
-    }),
-  },
-  {
-    fault: "folds the case of waiters",
-    caughtBy: "release() names waiters exactly as they were given",
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
-    }),
-  },
-  {
-    fault: "never drops a waiting list",
-    caughtBy: "a waiting list is dropped a minute after a waiter was last added to it",
-    needs: ["advance"],
-    breakIt: (node) => {
-      const latest = new Map<string, string>();
-      return {
-        async acquire(request) {
-          const { resources, waiter } = request;
-          if (waiter !== undefined) for (const resource of resources) latest.set(resource, waiter);
-          return node.acquire(request);
-        },
-        async release(request) {
-          const reply = await node.release(request);
-          const next = reply.next ?? latest.get(request.resources[0] as string);
-          return request.undo || next === undefined ? reply : { ...reply, next };
-        },
-      };
-    },
-  },
-];
-
-/** Faults with several resources, only some of which are held. */
-const brokenDenials: readonly BrokenWrapper[] = [
-  {
-    fault: "also adds the waiter of a denied claim to the lists of free resources",
-    caughtBy: "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other",
-    breakIt: (node) =>
-      denying(node, async (request, _, free) => {
-        const reply = await node.acquire(request);
-        await enterOrLeave(node, request, free, true);
-        return reply;
-      }),
-  },
-  {
-    fault: "adds the waiter of a denied claim to the list of a resource that it may take over",
-    caughtBy:
-      "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over",
-    breakIt: (node) =>
-      denying(node, async (request, held) => {
-        const reply = await node.acquire(request);
-        if (!reply.granted) await enterOrLeave(node, request, held, true);
-        return reply;
-      }),
-  },
-  {
-    fault: "gives the waiter of a denied claim on several resources a second place in the list",
-    caughtBy: "acquire() denied on several resources keeps its waiter's place in the lists of those that are held",
-    breakIt: (node) => ({
-      acquire({ waiter, ...request }) {
-        if (waiter === undefined) return node.acquire(request);
-        return node.acquire({ ...request, waiter: request.resources.length > 1 ? `${waiter} again` : waiter });
-      },
-      async release(request) {
-        const { next, ...reply } = await node.release(request);
-        return next === undefined ? reply : { ...reply, next: next.replace(/ again$/, "") };
-      },
-    }),
-  },
-  {
-    fault: "keeps the waiter of a denied claim in the lists of the free resources",
-    caughtBy:
-      "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
-    breakIt: (node) => denying(node, (request, held) => node.acquire({ ...request, resources: held })),
-  },
-  {
-    fault: "names no waiter in place of the one that it removes from the list of a free resource",
-    caughtBy:
-      "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
-    breakIt: (node) =>
-      denying(node, async (request, held, free) => {
-        await enterOrLeave(node, request, free, false);
-        return node.acquire({ ...request, resources: held });
-      }),
-  },
-  {
-    fault: "adds every denied owner to the waiting lists",
-    caughtBy: "acquire() denied on several resources without a waiter does not change the waiting lists",
-    breakIt: (node) => ({ acquire: (request) => node.acquire({ waiter: request.owner, ...request }) }),
-  },
-  {
-    fault: "notifies watchers only of waiters that a release names",
-    caughtBy: "watch() names the next waiter of a free resource when a claim on it and on a held one is denied",
-    sees: "watch",
-    breakIt: (node) => {
-      const named = new Set<string>();
-      return {
-        async release(request) {
-          const reply = await node.release(request);
-          if (reply.next !== undefined) named.add(reply.next);
-          return reply;
-        },
-        watch: (resources, onReleased) =>
-          node.watch(resources, (resource, next) => {
-            if (next === undefined || named.has(next)) onReleased(resource, next);
-          }),
-      };
-    },
-  },
-];
-
-/** Faults in the effects of a list, and in the waiters that it names. */
-const brokenNames: readonly BrokenWrapper[] = [
-  {
-    fault: "denies a free resource because another waiter is next",
-    caughtBy: "acquire() grants a free resource to any client, whichever waiter is next",
-    breakIt: (node) => {
-      const nexts = new Map<string, string | undefined>();
-      return {
-        async acquire(request) {
-          const next = nexts.get(request.resources[0] as string);
-          return next === undefined || next === request.waiter ? node.acquire(request) : { granted: false };
-        },
-        async release(request) {
-          const reply = await node.release(request);
-          nexts.set(request.resources[0] as string, reply.next);
-          return reply;
-        },
-      };
-    },
-  },
-  {
-    fault: "names a waiter at a release with undo",
-    caughtBy: "release() with undo names no waiter, and does not change the waiting list",
-    breakIt: (node) => ({ release: ({ undo: _, ...request }) => node.release(request) }),
-  },
-  {
-    fault: "names a waiter in the reply, but not to watchers",
-    caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
-    sees: "watch",
-    breakIt: (node) => ({
-      watch: (resources, onReleased) => node.watch(resources, (resource) => onReleased(resource)),
-    }),
-  },
-  {
-    fault: "names a different waiter to watchers than in the reply",
-    caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
-    sees: "watch",
-    breakIt: (node) => {
-      let before: string | undefined;
-      return {
-        watch: (resources, onReleased) =>
-          node.watch(resources, (resource, next) => {
-            onReleased(resource, before);
-            before = next;
-          }),
-      };
-    },
-  },
-];
-
 /** Faults of waiting lists. */
-export const brokenWaitingLists: readonly BrokenWrapper[] = [...brokenOrder, ...brokenDenials, ...brokenNames].map(
-  (broken) => ({
-    ...broken,
-    needs: ["waitingLists", ...(broken.needs ?? [])],
+export const brokenWaitingLists: readonly BrokenNode[] = [
+  ...brokenIf(["waitingLists", "waitingLists"], {
+    "release() with a waiter that is in the list already keeps it there once": {
+      "adds the waiter of a release to the list although it is there already": (node) => {
+        const again = new Map<string, string>();
+        return {
+          async release(request) {
+            const [resource] = request.resources as [string];
+            const reply = await node.release(request);
+            if (reply.next !== undefined && request.waiter !== undefined) again.set(resource, request.waiter);
+            const next = again.get(resource);
+            if (reply.next !== undefined || next === undefined || request.undo) return reply;
+            again.delete(resource);
+            return { ...reply, next };
+          },
+        };
+      },
+    },
   }),
-);
+  ...brokenIf(["waitingLists"], {
+    "release() names waiters in the order of the fence counters at which they joined, each once": {
+      "names the latest waiter first": (node) => choosing(node, (denials) => denials.at(-1)),
+      "names waiters in the order of their values instead of their arrival": (node) =>
+        choosing(node, (denials) => [...denials].sort()[0]),
+      "names a waiter twice": (node) => namingLater(node, (next) => next),
+    },
+    "release() names waiters that joined at the same fence counter in ascending order": {
+      "names waiters that joined at the same fence counter in the order of their arrival": (node) =>
+        choosing(node, (denials) => denials[0]),
+    },
+    "acquire() denied again keeps its waiter's place in the waiting list": {
+      "moves a waiter to the end of the waiting list when it is denied again": (node) =>
+        choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
+    },
+    "acquire() that is granted removes its waiter from the waiting list, and no other": {
+      "names a waiter that was granted": (node) => ({
+        async acquire({ waiter, ...request }) {
+          const reply = await node.acquire(request);
+          return reply.granted || waiter === undefined ? reply : node.acquire({ ...request, waiter });
+        },
+      }),
+    },
+    "release() with a waiter puts it behind all others, and ahead of later ones": {
+      "puts the waiter of a release ahead of all others": (node) => {
+        const first = new Map<string, string>();
+        return {
+          async release({ waiter, ...request }) {
+            const [resource] = request.resources as [string];
+            const next = request.undo ? undefined : first.get(resource);
+            // With undo, the waiter that the correct node would name stays in the list.
+            const reply = await node.release(next === undefined ? request : { ...request, undo: true });
+            if (next !== undefined) first.delete(resource);
+            if (waiter !== undefined && reply.next !== undefined) first.set(resource, waiter);
+            return next === undefined ? reply : { ...reply, next };
+          },
+        };
+      },
+    },
+    "release() with a waiter does not add it to an empty waiting list": {
+      "adds the waiter of a release to an empty waiting list": (node) => namingLater(node, (_, waiter) => waiter),
+    },
+    "release() names a waiter of that resource, and does not change the waiting lists of others": {
+      "keeps one waiting list for all resources": (node) =>
+        choosing(
+          node,
+          (denials) => denials[0],
+          () => "all",
+        ),
+    },
+    "release() of several resources removes the first waiter from the list of each, and names one of them": {
+      "reads only the waiting list of the first of several resources": (node) => ({
+        async release({ resources, ...request }) {
+          const [first, ...others] = resources as [string];
+          const reply = await node.release({ ...request, resources: [first] });
+          if (others.length === 0) return reply;
+          const { released } = await node.release({ ...request, resources: others, undo: true });
+          return { ...reply, released: released || reply.released };
+        },
+      }),
+    },
+    "release() names waiters exactly as they were given": {
+      "folds the case of waiters": (node) => ({
+        acquire: (request) =>
+          node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
+      }),
+    },
+    "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other": {
+      "also adds the waiter of a denied claim to the lists of free resources": (node) =>
+        denying(node, async (request, _, free) => {
+          const reply = await node.acquire(request);
+          await enterOrLeave(node, request, free, true);
+          return reply;
+        }),
+    },
+    "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over": {
+      "adds the waiter of a denied claim to the list of a resource that it may take over": (node) =>
+        denying(node, async (request, held) => {
+          const reply = await node.acquire(request);
+          if (!reply.granted) await enterOrLeave(node, request, held, true);
+          return reply;
+        }),
+    },
+    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held": {
+      "gives the waiter of a denied claim on several resources a second place in the list": (node) => ({
+        acquire({ waiter, ...request }) {
+          if (waiter === undefined) return node.acquire(request);
+          return node.acquire({ ...request, waiter: request.resources.length > 1 ? `${waiter} again` : waiter });
+        },
+        async release(request) {
+          const { next, ...reply } = await node.release(request);
+          return next === undefined ? reply : { ...reply, next: next.replace(/ again$/, "") };
+        },
+      }),
+    },
+    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others": {
+      "keeps the waiter of a denied claim in the lists of the free resources": (node) =>
+        denying(node, (request, held) => node.acquire({ ...request, resources: held })),
+      "names no waiter in place of the one that it removes from the list of a free resource": (node) =>
+        denying(node, async (request, held, free) => {
+          await enterOrLeave(node, request, free, false);
+          return node.acquire({ ...request, resources: held });
+        }),
+    },
+    "acquire() denied on several resources without a waiter does not change the waiting lists": {
+      "adds every denied owner to the waiting lists": (node) => ({
+        acquire: (request) => node.acquire({ waiter: request.owner, ...request }),
+      }),
+    },
+    "acquire() grants a free resource to any client, whichever waiter is next": {
+      "denies a free resource because another waiter is next": (node) => {
+        const nexts = new Map<string, string | undefined>();
+        return {
+          async acquire(request) {
+            const next = nexts.get(request.resources[0] as string);
+            return next === undefined || next === request.waiter ? node.acquire(request) : { granted: false };
+          },
+          async release(request) {
+            const reply = await node.release(request);
+            nexts.set(request.resources[0] as string, reply.next);
+            return reply;
+          },
+        };
+      },
+    },
+    "release() with undo names no waiter, and does not change the waiting list": {
+      "names a waiter at a release with undo": (node) => ({
+        release: ({ undo: _, ...request }) => node.release(request),
+      }),
+    },
+  }),
+  ...brokenIf(["waitingLists", "advance"], {
+    "a waiting list is dropped a minute after a waiter was last added to it": {
+      "never drops a waiting list": (node) => {
+        const latest = new Map<string, string>();
+        return {
+          async acquire(request) {
+            const { resources, waiter } = request;
+            if (waiter !== undefined) for (const resource of resources) latest.set(resource, waiter);
+            return node.acquire(request);
+          },
+          async release(request) {
+            const reply = await node.release(request);
+            const next = reply.next ?? latest.get(request.resources[0] as string);
+            return request.undo || next === undefined ? reply : { ...reply, next };
+          },
+        };
+      },
+    },
+  }),
+  ...brokenIf(["waitingLists", "watch"], {
+    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": {
+      "notifies watchers only of waiters that a release names": (node) => {
+        const named = new Set<string>();
+        return {
+          async release(request) {
+            const reply = await node.release(request);
+            if (reply.next !== undefined) named.add(reply.next);
+            return reply;
+          },
+          watch: (resources, onReleased) =>
+            node.watch(resources, (resource, next) => {
+              if (next === undefined || named.has(next)) onReleased(resource, next);
+            }),
+        };
+      },
+    },
+    "watch() names the same waiters as the replies of release(), for each resource, and no others": {
+      "names a waiter in the reply, but not to watchers": (node) => ({
+        watch: (resources, onReleased) => node.watch(resources, (resource) => onReleased(resource)),
+      }),
+      "names a different waiter to watchers than in the reply": (node) => {
+        let before: string | undefined;
+        return {
+          watch: (resources, onReleased) =>
+            node.watch(resources, (resource, next) => {
+              onReleased(resource, before);
+              before = next;
+            }),
+        };
+      },
+    },
+  }),
+];

@@ -1,18 +1,15 @@
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenNode, brokenIf } from "./broken-node.ts";
 
 /** Faults in the notifications of watchers. */
-export const brokenWakeUps: readonly BrokenWrapper[] = [
-  {
-    fault: "never notifies a watcher",
-    caughtBy: "watch() notifies of a release by the rival client",
-    sees: "watch",
-    breakIt: () => ({ watch: async () => async () => {} }),
+export const brokenWakeUps: readonly BrokenNode[] = brokenIf(["watch"], {
+  "watch() notifies of a release by the rival client": {
+    "never notifies a watcher": () => ({ watch: async () => async () => {} }),
+    "notifies a watcher with the name that the server keeps": (node) => ({
+      watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)),
+    }),
   },
-  {
-    fault: "notifies a watcher of every release",
-    caughtBy: "watch() of several resources notifies of each by its name, and of no other",
-    sees: "watch",
-    breakIt: (node) => {
+  "watch() of several resources notifies of each by its name, and of no other": {
+    "notifies a watcher of every release": (node) => {
       const watchers = new Set<(resource: string) => void>();
       return {
         async watch(_resources, onReleased) {
@@ -27,17 +24,8 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-  {
-    fault: "notifies a watcher with the name that the server keeps",
-    caughtBy: "watch() notifies of a release by the rival client",
-    sees: "watch",
-    breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)) }),
-  },
-  {
-    fault: "notifies watchers of resources that a release did not free",
-    caughtBy: "watch() does not notify of resources that release() did not free",
-    sees: "watch",
-    breakIt: (node) => {
+  "watch() does not notify of resources that release() did not free": {
+    "notifies watchers of resources that a release did not free": (node) => {
       const watchers = new Map<object, { resources: readonly string[]; tell: (resource: string) => void }>();
       return {
         async watch(resources, tell) {
@@ -54,22 +42,14 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-  {
-    fault: "notifies a watcher that has ended its watch",
-    caughtBy: "unwatch() ends the watch, and only that one",
-    sees: "watch",
-    breakIt: (node) => ({
+  "unwatch() ends the watch, and only that one": {
+    "notifies a watcher that has ended its watch": (node) => ({
       async watch(resources, onReleased) {
         await node.watch(resources, onReleased);
         return async () => {};
       },
     }),
-  },
-  {
-    fault: "ends all watches when one is ended",
-    caughtBy: "unwatch() ends the watch, and only that one",
-    sees: "watch",
-    breakIt: (node) => {
+    "ends all watches when one is ended": (node) => {
       const ends: (() => Promise<void>)[] = [];
       return {
         async watch(resources, onReleased) {
@@ -81,11 +61,8 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-  {
-    fault: "ends another watch when the same watch is ended twice",
-    caughtBy: "unwatch() called again does not affect other watches of the resource",
-    sees: "watch",
-    breakIt: (node) => {
+  "unwatch() called again does not affect other watches of the resource": {
+    "ends another watch when the same watch is ended twice": (node) => {
       const ends: (() => Promise<void>)[] = [];
       return {
         async watch(resources, onReleased) {
@@ -95,11 +72,8 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-  {
-    fault: "keeps only one watcher of a resource",
-    caughtBy: "watch() serves several watchers of one resource, of either client",
-    sees: "watch",
-    breakIt: (node) => {
+  "watch() serves several watchers of one resource, of either client": {
+    "keeps only one watcher of a resource": (node) => {
       let end = async (): Promise<void> => {};
       return {
         async watch(resources, onReleased) {
@@ -110,11 +84,8 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-  {
-    fault: "grants a resource that was denied only after a release, and not after an expiry",
-    caughtBy: "watch() is not needed for progress: an expired claim is free without a notification",
-    sees: "watch",
-    breakIt: (node) => {
+  "watch() is not needed for progress: an expired claim is free without a notification": {
+    "grants a resource that was denied only after a release, and not after an expiry": (node) => {
       const awaited = new Set<string>();
       return {
         async acquire(request) {
@@ -130,4 +101,4 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
       };
     },
   },
-];
+});
