@@ -3,7 +3,7 @@ import type { BrokenNode } from "./broken-nodes/broken-node.ts";
 import { brokenNodes as allBrokenNodes } from "./broken-nodes/index.ts";
 import { createExpectCaught, declared, type ExpectCaught, timeoutsMax } from "./expect-caught.ts";
 import { offersOf } from "./offers.ts";
-import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
+import { hangGuardMs, type Limit, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
 import { type Offers, type Proof, proofOf } from "./topics.ts";
 
@@ -70,6 +70,7 @@ function registerBrokenNode(broken: BrokenNode, proof: Proof, settings: Settings
 function obstacleTo(broken: BrokenNode, proof: Proof, offers: Offers, { cannot }: Settings): string | undefined {
   const lacking = broken.needs?.find((part) => !offers[part]);
   if (lacking !== undefined) return `the subject does not offer ${lacking}`;
-  const limit = [...proof.needs, ...declared(broken).map(([name]) => name)].find((name) => cannot.has(name));
+  const limits = [...(proof.needs as readonly Limit[]), ...declared(broken).map(([name]) => name)];
+  const limit = limits.find((name) => cannot.has(name));
   return limit && `${limit} is declared: ${cannot.get(limit)}`;
 }

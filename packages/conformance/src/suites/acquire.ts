@@ -1,26 +1,118 @@
 import type { AcquireReply } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs, minuteMs } from "../world/durations.ts";
 import { between } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
-/** The claims that `acquire` grants. */
-const grants: readonly Fact[] = [
-  fact("acquire() grants a resource that was never claimed", async ({ node }) => {
-    expect(await node.acquire("alice", "r")).toEqual({ granted: true, fence: 1 });
-  }),
+/** Returns the holder that a denial names; undefined if it names none. */
+export function holderOf(reply: AcquireReply): string | undefined {
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
+  return reply.holder;
+}
 
-  fact("acquire() grants a resource that was released", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.release("alice", "r");
-    await rival.grant("bob", "r");
-  }),
+/** Returns the resources that a denial lists as held; none if it has no list. */
+export function listedAsHeld(reply: AcquireReply): readonly string[] {
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
+  return reply.heldResources ?? [];
+}
 
-  factNeeding(
-    "severalResources",
-    "acquire() grants several resources at once and holds each of them",
-    async (world) => {
+/** The facts about {@link LockNode.acquire}, except those in other suites. */
+export const acquireFacts: readonly Fact[] = [
+  ...facts({
+    // The claims that `acquire` grants.
+    "acquire() grants a resource that was never claimed": async ({ node }) => {
+      expect(await node.acquire("alice", "r")).toEqual({ granted: true, fence: 1 });
+    },
+
+    "acquire() grants a resource that was released": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.release("alice", "r");
+      await rival.grant("bob", "r");
+    },
+
+    "acquire() grants different resources to different owners": async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      await rival.grant("bob", "b");
+      await node.hold("alice", "a");
+      await rival.hold("bob", "b");
+    },
+
+    // The claims that `acquire` denies. A denial changes nothing.
+    "acquire() denies a resource that another owner holds, through either client": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.deny("bob", "r");
+      await rival.deny("carol", "r");
+    },
+
+    "acquire() changes neither holder, ttl nor counter when it is denied": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r");
+      await rival.deny("bob", "r", { ttlMs: 1, fenceHint: fence + 1_000 });
+      await world.pass(momentMs);
+      expect(await node.hold("alice", "r")).toBe(fence);
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    },
+
+    "acquire() does not prolong another owner's claim when it is denied": async (world) => {
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        await world.rival.deny("bob", name, { ttlMs: longMs });
+      });
+      await claimWhenFree(world, resource);
+    },
+
+    // The wait in a denial. A node that does not know it may omit it.
+    "acquire() gives a wait within the ttl of the blocking claim, if it gives one": async ({ node, endsExactly }) => {
+      await node.grant("alice", "r", { ttlMs: minuteMs });
+      const retryAfterMs = (await node.deny("bob", "r")) ?? minuteMs;
+      expect(retryAfterMs).toBeGreaterThan(0);
+      if (endsExactly) expect(retryAfterMs).toBeLessThanOrEqual(minuteMs);
+    },
+
+    // The holder in a denial, if it names one.
+    "acquire() names the holder of the blocking claim, if it names one": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      expect(["alice", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
+      await node.free("alice", "r");
+      await node.grant("carol", "r");
+      expect(["carol", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
+    },
+
+    // The effects of a request that arrives twice.
+    "acquire() resent by the holder grants again with the same fence, whatever its hint": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      expect(await node.grant("alice", "r", { fenceHint: 10 })).toBe(fence);
+      expect(await rival.grant("alice", "r", { fenceHint: fence + 1_000 })).toBe(fence);
+      await node.release("alice", "r");
+      expect(await nextFence(node, "r")).toBe(fence + 1);
+    },
+
+    "acquire() resent by the holder does not prolong the claim": async (world) => {
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        const fence = await world.node.grant("alice", name, { ttlMs });
+        expect(await world.node.grant("alice", name, { ttlMs: longMs })).toBe(fence);
+      });
+      await claimWhenFree(world, resource);
+    },
+
+    "acquire() resent by the holder does not shorten the claim": async (world) => {
+      await world.node.grant("alice", "r");
+      await world.node.grant("alice", "r", { ttlMs: 1 });
+      await world.pass(momentMs);
+      await world.rival.deny("bob", "r");
+    },
+
+    "acquire() resent after the release makes a new claim with a new fence": async ({ node }) => {
+      const fence = await node.grant("alice", "r");
+      await node.release("alice", "r");
+      expect(await node.grant("alice", "r")).toBe(fence + 1);
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "acquire() grants several resources at once and holds each of them": async (world) => {
       const { node, rival } = world;
       await node.grant("alice", ["a", "b", "c"]);
       for (const resource of ["a", "b", "c"]) {
@@ -28,46 +120,8 @@ const grants: readonly Fact[] = [
         await rival.hold("alice", resource);
       }
     },
-  ),
 
-  fact("acquire() grants different resources to different owners", async ({ node, rival }) => {
-    await node.grant("alice", "a");
-    await rival.grant("bob", "b");
-    await node.hold("alice", "a");
-    await rival.hold("bob", "b");
-  }),
-];
-
-/** The claims that `acquire` denies. A denial changes nothing. */
-const denials: readonly Fact[] = [
-  fact("acquire() denies a resource that another owner holds, through either client", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.deny("bob", "r");
-    await rival.deny("carol", "r");
-  }),
-
-  fact("acquire() changes neither holder, ttl nor counter when it is denied", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r");
-    await rival.deny("bob", "r", { ttlMs: 1, fenceHint: fence + 1_000 });
-    await world.pass(momentMs);
-    expect(await node.hold("alice", "r")).toBe(fence);
-    await node.release("alice", "r");
-    expect(await nextFence(rival, "r")).toBe(fence + 1);
-  }),
-
-  fact("acquire() does not prolong another owner's claim when it is denied", async (world) => {
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      await world.node.grant("alice", name, { ttlMs });
-      await world.rival.deny("bob", name, { ttlMs: longMs });
-    });
-    await claimWhenFree(world, resource);
-  }),
-
-  factNeeding(
-    "severalResources",
-    "acquire() denies and changes nothing while another owner holds any of the resources",
-    async ({ node, rival }) => {
+    "acquire() denies and changes nothing while another owner holds any of the resources": async ({ node, rival }) => {
       let highest = 0;
       for (const taken of ["a", "b", "c"]) {
         const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
@@ -88,66 +142,17 @@ const denials: readonly Fact[] = [
         highest = Math.max(highest, fence + 1);
       }
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "acquire() denies and changes nothing if the owner already holds some of the resources and the rest is free",
-    async ({ node, rival }) => {
-      await node.grant("alice", "a", { fenceHint: 10 });
-      await node.deny("alice", ["a", "b"], { fenceHint: 1_000 });
-      expect(await nextFence(rival, "b")).toEqual(between(1, 11));
-      expect(await node.hold("alice", "a")).toEqual(between(10, 11));
-    },
-  ),
-];
+    "acquire() denies and changes nothing if the owner already holds some of the resources and the rest is free":
+      async ({ node, rival }) => {
+        await node.grant("alice", "a", { fenceHint: 10 });
+        await node.deny("alice", ["a", "b"], { fenceHint: 1_000 });
+        expect(await nextFence(rival, "b")).toEqual(between(1, 11));
+        expect(await node.hold("alice", "a")).toEqual(between(10, 11));
+      },
 
-/** The wait in a denial. A node that does not know it may omit it. */
-const retryAfter: readonly Fact[] = [
-  fact(
-    "acquire() gives a wait within the ttl of the blocking claim, if it gives one",
-    async ({ node, endsExactly }) => {
-      await node.grant("alice", "r", { ttlMs: minuteMs });
-      const retryAfterMs = (await node.deny("bob", "r")) ?? minuteMs;
-      expect(retryAfterMs).toBeGreaterThan(0);
-      if (endsExactly) expect(retryAfterMs).toBeLessThanOrEqual(minuteMs);
-    },
-  ),
-
-  factNeeding(
-    "exactTtl",
-    "acquire() gives a wait within a short ttl to the millisecond, if it gives one",
-    async (world) => {
-      await whileAlive(world, async (resource, ttlMs) => {
-        await world.node.grant("alice", resource, { ttlMs });
-        expect((await world.rival.deny("bob", resource)) ?? ttlMs).toBeLessThanOrEqual(ttlMs);
-      });
-    },
-  ),
-
-  factNeeding(
-    ["severalResources", "exactTtl"],
-    "acquire() gives the longest wait among several blocking claims, if it gives one",
-    async ({ node, rival }) => {
-      await node.grant("alice", "a", { ttlMs: minuteMs });
-      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
-      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
-      const longest = (await rival.deny("dave", ["a", "b", "c"])) ?? 60 * minuteMs;
-      expect(longest).toBeGreaterThan(20 * minuteMs);
-      expect(longest).toBeLessThanOrEqual(60 * minuteMs);
-      const longer = (await rival.deny("erin", ["a", "c", "free"])) ?? 20 * minuteMs;
-      expect(longer).toBeGreaterThan(minuteMs);
-      expect(longer).toBeLessThanOrEqual(20 * minuteMs);
-    },
-  ),
-];
-
-/** The held resources in a denial, if it lists any. The validation of replies allows only requested ones. */
-const heldResources: readonly Fact[] = [
-  factNeeding(
-    "severalResources",
-    "acquire() lists as held only resources that another owner holds, if it lists any",
-    async (world) => {
+    // The held resources in a denial, if it lists any. The validation of replies allows only requested ones.
+    "acquire() lists as held only resources that another owner holds, if it lists any": async (world) => {
       const { node, rival } = world;
       await claimAndExpire(world, "alice", "expired");
       await nextFence(node, "released");
@@ -159,86 +164,18 @@ const heldResources: readonly Fact[] = [
         for (const resource of held) await node.free(`${resource}, ${round}`, resource);
       }
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "acquire() does not list as held what the requesting owner holds",
-    async ({ node, rival }) => {
+    "acquire() does not list as held what the requesting owner holds": async ({ node, rival }) => {
       await node.grant("alice", "a");
       expect(listedAsHeld(await node.acquire("alice", ["a", "b"]))).toEqual([]);
       await rival.grant("bob", "c");
       expect(["c"]).toEqual(expect.arrayContaining([...listedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
     },
-  ),
-];
 
-/** The holder in a denial, if it names one. */
-const holders: readonly Fact[] = [
-  fact("acquire() names the holder of the blocking claim, if it names one", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    expect(["alice", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
-    await node.free("alice", "r");
-    await node.grant("carol", "r");
-    expect(["carol", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
-  }),
-
-  factNeeding(
-    ["severalResources", "exactTtl"],
-    "acquire() names the holder of the claim that lasts longest, and never the requesting owner",
-    async ({ node, rival }) => {
-      await node.grant("alice", "a", { ttlMs: minuteMs });
-      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
-      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
-      expect(["bob", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "b", "c"])));
-      expect(["carol", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "c", "free"])));
-      expect(holderOf(await rival.acquire("alice", ["a", "free"]))).toBeUndefined();
-    },
-  ),
-];
-
-/** Returns the holder that a denial names; undefined if it names none. */
-export function holderOf(reply: AcquireReply): string | undefined {
-  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
-  return reply.holder;
-}
-
-/** Returns the resources that a denial lists as held; none if it has no list. */
-export function listedAsHeld(reply: AcquireReply): readonly string[] {
-  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
-  return reply.heldResources ?? [];
-}
-
-/** The effects of a request that arrives twice. */
-const resends: readonly Fact[] = [
-  fact("acquire() resent by the holder grants again with the same fence, whatever its hint", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r", { fenceHint: 10 });
-    expect(await node.grant("alice", "r", { fenceHint: 10 })).toBe(fence);
-    expect(await rival.grant("alice", "r", { fenceHint: fence + 1_000 })).toBe(fence);
-    await node.release("alice", "r");
-    expect(await nextFence(node, "r")).toBe(fence + 1);
-  }),
-
-  fact("acquire() resent by the holder does not prolong the claim", async (world) => {
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      const fence = await world.node.grant("alice", name, { ttlMs });
-      expect(await world.node.grant("alice", name, { ttlMs: longMs })).toBe(fence);
-    });
-    await claimWhenFree(world, resource);
-  }),
-
-  fact("acquire() resent by the holder does not shorten the claim", async (world) => {
-    await world.node.grant("alice", "r");
-    await world.node.grant("alice", "r", { ttlMs: 1 });
-    await world.pass(momentMs);
-    await world.rival.deny("bob", "r");
-  }),
-
-  factNeeding(
-    "severalResources",
-    "acquire() resent for several resources grants with their highest counter, and changes none",
-    async ({ node, rival }) => {
+    "acquire() resent for several resources grants with their highest counter, and changes none": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "a", { fenceHint: 10 });
       await node.grant("alice", "b", { fenceHint: 30 });
       await node.grant("alice", "c", { fenceHint: 20 });
@@ -247,21 +184,38 @@ const resends: readonly Fact[] = [
       const fences = [await nextFence(node, "a"), await nextFence(node, "b"), await nextFence(node, "c")];
       expect(fences).toEqual([between(11, 32), between(31, 33), between(21, 34)]);
     },
-  ),
-
-  fact("acquire() resent after the release makes a new claim with a new fence", async ({ node }) => {
-    const fence = await node.grant("alice", "r");
-    await node.release("alice", "r");
-    expect(await node.grant("alice", "r")).toBe(fence + 1);
   }),
-];
+  ...factsNeeding(["exactTtl"], {
+    "acquire() gives a wait within a short ttl to the millisecond, if it gives one": async (world) => {
+      await whileAlive(world, async (resource, ttlMs) => {
+        await world.node.grant("alice", resource, { ttlMs });
+        expect((await world.rival.deny("bob", resource)) ?? ttlMs).toBeLessThanOrEqual(ttlMs);
+      });
+    },
+  }),
+  ...factsNeeding(["severalResources", "exactTtl"], {
+    "acquire() gives the longest wait among several blocking claims, if it gives one": async ({ node, rival }) => {
+      await node.grant("alice", "a", { ttlMs: minuteMs });
+      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
+      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
+      const longest = (await rival.deny("dave", ["a", "b", "c"])) ?? 60 * minuteMs;
+      expect(longest).toBeGreaterThan(20 * minuteMs);
+      expect(longest).toBeLessThanOrEqual(60 * minuteMs);
+      const longer = (await rival.deny("erin", ["a", "c", "free"])) ?? 20 * minuteMs;
+      expect(longer).toBeGreaterThan(minuteMs);
+      expect(longer).toBeLessThanOrEqual(20 * minuteMs);
+    },
 
-/** The facts about {@link LockNode.acquire}, except those in other suites. */
-export const acquireFacts: readonly Fact[] = [
-  ...grants,
-  ...denials,
-  ...retryAfter,
-  ...holders,
-  ...heldResources,
-  ...resends,
+    "acquire() names the holder of the claim that lasts longest, and never the requesting owner": async ({
+      node,
+      rival,
+    }) => {
+      await node.grant("alice", "a", { ttlMs: minuteMs });
+      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
+      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
+      expect(["bob", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "b", "c"])));
+      expect(["carol", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "c", "free"])));
+      expect(holderOf(await rival.acquire("alice", ["a", "free"]))).toBeUndefined();
+    },
+  }),
 ];

@@ -1,73 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Winnings } from "../contend.ts";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { FenceMatcher } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
-
-/** The facts about two clients of one server: both see the same claims, and only the owner identifies a claim. */
-export const clientFacts: readonly Fact[] = [
-  fact("the node has a name", async ({ node, rival }) => {
-    for (const { name } of [node.node, rival.node]) {
-      expect(typeof name).toBe("string");
-      expect(name).not.toBe("");
-    }
-  }),
-
-  fact(
-    "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree",
-    async (world) => {
-      const [suggestedMs, rivalMs] = [world.node, world.rival].map(({ node }) => node.suggestedTimeoutMs);
-      expect(rivalMs).toBe(suggestedMs);
-      if (suggestedMs === undefined) return;
-      expect(Number.isSafeInteger(suggestedMs) && suggestedMs > 0, `suggestedTimeoutMs: ${suggestedMs}`).toBe(true);
-    },
-  ),
-
-  fact("both clients see each other's claims", async ({ node, rival }) => {
-    await node.grant("alice", "a");
-    await rival.grant("bob", "b");
-    for (const client of [node, rival]) {
-      await client.deny("carol", "a");
-      await client.deny("carol", "b");
-    }
-  }),
-
-  fact("both clients share the fence counter of a resource", async ({ node, rival }) => {
-    for (const [round, client] of [node, rival, node, rival].entries()) {
-      expect(await client.grant(`owner ${round}`, "r")).toBe(round + 1);
-      await client.release(`owner ${round}`, "r");
-    }
-  }),
-
-  fact("a claim belongs to its owner, not to the client that sent it", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r");
-    expect(await rival.grant("alice", "r")).toBe(fence);
-    expect(await rival.hold("alice", "r")).toBe(fence);
-    expect(await rival.release("alice", "r")).toBe(true);
-    expect(await node.release("alice", "r")).toBe(false);
-  }),
-
-  factNeeding("takeover", "a claim can be taken over through either client", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await rival.grant("bob", "r", { takeover: "alice" });
-    await node.hold("bob", "r");
-  }),
-
-  factNeeding(
-    "severalResources",
-    "claims of both clients on overlapping resources exclude each other",
-    async ({ node, rival }) => {
-      await node.grant("alice", ["a", "b"]);
-      await rival.deny("bob", ["b", "c"]);
-      await rival.grant("bob", ["c", "d"]);
-      await node.deny("carol", ["a", "d"]);
-      await node.release("alice", ["a", "b"]);
-      await rival.grant("dave", ["a", "b"]);
-    },
-  ),
-];
 
 const handOvers = 10;
 const races = 10;
@@ -108,88 +45,6 @@ function expectOneAfterAnother(winnings: readonly Winnings[]): void {
   expect(fences, `${mistake}: the fences of all grants`).toEqual(fences.map((_, index) => index + 1));
 }
 
-/** The facts about nodes in two processes, which share only the store. */
-export const otherProcessFacts: readonly Fact[] = [
-  fact("a claim excludes another process from the reply of acquire() until the reply of release()", async (world) => {
-    const clients = [world.node, await world.inOtherProcess()] as const;
-    for (let round = 0; round < handOvers; round++) {
-      const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-      const [owner, resource] = [freshOwner(), `r${round % 3}`];
-      const fence = await holder.grant(owner, resource, {}, notFreed);
-      await other.deny(freshOwner(), resource, {}, notInStore);
-      expect(await other.hold(owner, resource, {}, notInStore), perProcess).toBe(fence);
-      await holder.free(owner, resource);
-      expect(await other.grant(owner, resource, {}, notFreed), perProcess).toBe(fence + 1);
-      await other.free(owner, resource);
-    }
-  }),
-
-  fact("an extension is visible to another process as soon as extend() replies", async (world) => {
-    const clients = [world.node, await world.inOtherProcess()] as const;
-    let fence = await world.node.grant("alice", "r");
-    for (let round = 0; round < handOvers; round++) {
-      const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-      fence += 10;
-      await holder.hold("alice", "r", { fence });
-      const seen = await other.hold("alice", "r");
-      expect(seen, "extend() replies before the commit, or raises a counter in its process").toBe(fence);
-    }
-  }),
-
-  fact(`acquire() grants exactly one of ${claimsOfRace} claims that two processes send at once`, async (world) => {
-    const clients = [world.node, await world.inOtherProcess()] as const;
-    for (let round = 0; round < races; round++) {
-      const [leader, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-      const winners = await race([leader, other], "r", Math.floor(round / 2) % 5);
-      expect(winners.length, `${perProcess}: the winners of one round`).toBe(1);
-      const [{ owner, client }] = winners as [{ owner: string; client: Client }];
-      expect(await client.hold(owner, "r"), `${perProcess}: the counter after ${round + 1} grants`).toBe(round + 1);
-      await client.free(owner, "r");
-    }
-  }),
-
-  fact(
-    "two processes that claim and release as fast as they can exclude each other, and fences increase",
-    async (world) => expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
-  ),
-
-  factNeeding(
-    "severalResources",
-    "claims on many resources are atomic when two processes make them as fast as they can",
-    async (world) => {
-      const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
-      expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
-    },
-  ),
-
-  factNeeding(
-    "sharing",
-    "shared claims of two processes are in force together, and keep an exclusive one out until both are released",
-    async (world) => {
-      const clients = [world.node, await world.inOtherProcess()] as const;
-      for (let round = 1; round <= handOvers; round++) {
-        const [first, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-        const owners = [freshOwner(), freshOwner()] as const;
-        const fence = await first.grant(owners[0], "r", shared, notFreed);
-        expect(await other.grant(owners[1], "r", shared, perProcess), perProcess).toBe(fence);
-        await other.deny(freshOwner(), "r", {}, notInStore);
-        await first.free(owners[0], "r");
-        await first.deny(freshOwner(), "r", {}, notInStore);
-        await other.free(owners[1], "r");
-        expect(await first.grant(owners[0], "r", {}, notFreed), perProcess).toBe(fence + 1);
-        await first.free(owners[0], "r");
-      }
-    },
-  ),
-
-  fact("a claim outlives the process that made it", async (world) => {
-    const { client, kill } = await world.inOwnProcess();
-    const fence = await client.grant("alice", "r");
-    await kill();
-    await expectStillHeld(world, "alice", "r", fence, "claims end with the process that made them");
-  }),
-];
-
 /** Fails unless both clients see that the claim is held. */
 export async function expectStillHeld(
   world: World,
@@ -205,9 +60,144 @@ export async function expectStillHeld(
   }
 }
 
-/** The fact that applies if the suite can start no other process. */
-export const noOtherProcessFacts: readonly Fact[] = [
-  fact("exclusion between processes is not tested, for the reason in the report", async (world) => {
-    await expect(world.inOtherProcess()).rejects.toThrow("the subject has no rivalModule");
+/** The facts about two clients of one server: both see the same claims, and only the owner identifies a claim. */
+export const clientFacts: readonly Fact[] = [
+  ...facts({
+    "the node has a name": async ({ node, rival }) => {
+      for (const { name } of [node.node, rival.node]) {
+        expect(typeof name).toBe("string");
+        expect(name).not.toBe("");
+      }
+    },
+
+    "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree": async (world) => {
+      const [suggestedMs, rivalMs] = [world.node, world.rival].map(({ node }) => node.suggestedTimeoutMs);
+      expect(rivalMs).toBe(suggestedMs);
+      if (suggestedMs === undefined) return;
+      expect(Number.isSafeInteger(suggestedMs) && suggestedMs > 0, `suggestedTimeoutMs: ${suggestedMs}`).toBe(true);
+    },
+
+    "both clients see each other's claims": async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      await rival.grant("bob", "b");
+      for (const client of [node, rival]) {
+        await client.deny("carol", "a");
+        await client.deny("carol", "b");
+      }
+    },
+
+    "both clients share the fence counter of a resource": async ({ node, rival }) => {
+      for (const [round, client] of [node, rival, node, rival].entries()) {
+        expect(await client.grant(`owner ${round}`, "r")).toBe(round + 1);
+        await client.release(`owner ${round}`, "r");
+      }
+    },
+
+    "a claim belongs to its owner, not to the client that sent it": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      expect(await rival.grant("alice", "r")).toBe(fence);
+      expect(await rival.hold("alice", "r")).toBe(fence);
+      expect(await rival.release("alice", "r")).toBe(true);
+      expect(await node.release("alice", "r")).toBe(false);
+    },
+  }),
+  ...factsNeeding(["takeover"], {
+    "a claim can be taken over through either client": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await rival.grant("bob", "r", { takeover: "alice" });
+      await node.hold("bob", "r");
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "claims of both clients on overlapping resources exclude each other": async ({ node, rival }) => {
+      await node.grant("alice", ["a", "b"]);
+      await rival.deny("bob", ["b", "c"]);
+      await rival.grant("bob", ["c", "d"]);
+      await node.deny("carol", ["a", "d"]);
+      await node.release("alice", ["a", "b"]);
+      await rival.grant("dave", ["a", "b"]);
+    },
+  }),
+];
+
+/** The facts about nodes in two processes, which share only the store. */
+export const processFacts: readonly Fact[] = [
+  ...factsNeeding(["otherProcess"], {
+    "a claim excludes another process from the reply of acquire() until the reply of release()": async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      for (let round = 0; round < handOvers; round++) {
+        const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const [owner, resource] = [freshOwner(), `r${round % 3}`];
+        const fence = await holder.grant(owner, resource, {}, notFreed);
+        await other.deny(freshOwner(), resource, {}, notInStore);
+        expect(await other.hold(owner, resource, {}, notInStore), perProcess).toBe(fence);
+        await holder.free(owner, resource);
+        expect(await other.grant(owner, resource, {}, notFreed), perProcess).toBe(fence + 1);
+        await other.free(owner, resource);
+      }
+    },
+
+    "an extension is visible to another process as soon as extend() replies": async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      let fence = await world.node.grant("alice", "r");
+      for (let round = 0; round < handOvers; round++) {
+        const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        fence += 10;
+        await holder.hold("alice", "r", { fence });
+        const seen = await other.hold("alice", "r");
+        expect(seen, "extend() replies before the commit, or raises a counter in its process").toBe(fence);
+      }
+    },
+
+    [`acquire() grants exactly one of ${claimsOfRace} claims that two processes send at once`]: async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      for (let round = 0; round < races; round++) {
+        const [leader, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const winners = await race([leader, other], "r", Math.floor(round / 2) % 5);
+        expect(winners.length, `${perProcess}: the winners of one round`).toBe(1);
+        const [{ owner, client }] = winners as [{ owner: string; client: Client }];
+        expect(await client.hold(owner, "r"), `${perProcess}: the counter after ${round + 1} grants`).toBe(round + 1);
+        await client.free(owner, "r");
+      }
+    },
+
+    "two processes that claim and release as fast as they can exclude each other, and fences increase": async (world) =>
+      expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
+
+    "a claim outlives the process that made it": async (world) => {
+      const { client, kill } = await world.inOwnProcess();
+      const fence = await client.grant("alice", "r");
+      await kill();
+      await expectStillHeld(world, "alice", "r", fence, "claims end with the process that made them");
+    },
+  }),
+  ...factsNeeding(["otherProcess", "severalResources"], {
+    "claims on many resources are atomic when two processes make them as fast as they can": async (world) => {
+      const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
+      expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
+    },
+  }),
+  ...factsNeeding(["otherProcess", "sharing"], {
+    "shared claims of two processes are in force together, and keep an exclusive one out until both are released":
+      async (world) => {
+        const clients = [world.node, await world.inOtherProcess()] as const;
+        for (let round = 1; round <= handOvers; round++) {
+          const [first, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+          const owners = [freshOwner(), freshOwner()] as const;
+          const fence = await first.grant(owners[0], "r", shared, notFreed);
+          expect(await other.grant(owners[1], "r", shared, perProcess), perProcess).toBe(fence);
+          await other.deny(freshOwner(), "r", {}, notInStore);
+          await first.free(owners[0], "r");
+          await first.deny(freshOwner(), "r", {}, notInStore);
+          await other.free(owners[1], "r");
+          expect(await first.grant(owners[0], "r", {}, notFreed), perProcess).toBe(fence + 1);
+          await first.free(owners[0], "r");
+        }
+      },
+  }),
+  ...factsWithout("otherProcess", {
+    "exclusion between processes is not tested, for the reason in the report": async (world) => {
+      await expect(world.inOtherProcess()).rejects.toThrow("the subject has no rivalModule");
+    },
   }),
 ];

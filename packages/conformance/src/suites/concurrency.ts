@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import { nextFence, type World } from "../world/world.ts";
@@ -74,45 +74,108 @@ async function storm(
   return state.fences;
 }
 
-/** One of many calls sent at once wins: each call is atomic on the node. */
-const races: readonly Fact[] = [
-  fact(`acquire() grants exactly one of ${rivals} claims sent at once, in every round`, async (world) => {
-    for (let round = 0; round < rounds; round++) {
-      const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r")).granted;
-      const winner = only(await winnersOf(world, rivals, claim));
-      // One step for each grant: the denied claims did not change the counter.
-      expect(await world.node.hold(winner, "r")).toBe(round + 1);
-      await world.rival.release(winner, "r");
-    }
-  }),
+/** The facts about calls that arrive at the same time. */
+export const concurrencyFacts: readonly Fact[] = [
+  ...facts({
+    // One of many calls sent at once wins: each call is atomic on the node.
+    [`acquire() grants exactly one of ${rivals} claims sent at once, in every round`]: async (world) => {
+      for (let round = 0; round < rounds; round++) {
+        const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r")).granted;
+        const winner = only(await winnersOf(world, rivals, claim));
+        // One step for each grant: the denied claims did not change the counter.
+        expect(await world.node.hold(winner, "r")).toBe(round + 1);
+        await world.rival.release(winner, "r");
+      }
+    },
 
-  factNeeding("takeover", "acquire() with takeover grants exactly one of many claims sent at once", async (world) => {
-    let holder = freshOwner();
-    expect(await world.node.grant(holder, "r")).toBe(1);
-    for (let round = 0; round < rounds; round++) {
-      const takeover = holder;
-      const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r", { takeover })).granted;
-      holder = only(await winnersOf(world, 20, claim));
-      expect(await world.node.hold(holder, "r")).toBe(round + 2);
-    }
-  }),
+    "acquire() grants both copies of a request that arrives twice at once, with one fence": async (world) => {
+      for (let round = 0; round < rounds; round++) {
+        const owner = freshOwner();
+        const copies = [world.node.grant(owner, "r"), world.rival.grant(owner, "r")];
+        expect(await Promise.all(copies)).toEqual([round + 1, round + 1]);
+        await world.node.release(owner, "r");
+      }
+    },
 
-  factNeeding("rejoin", "extend() with rejoin rejoins exactly one of many owners at once", async (world) => {
-    for (let round = 0; round < rounds; round++) {
-      const rejoin = async (client: Client, owner: string): Promise<boolean> => {
-        const reply = await client.extend(owner, "r", { rejoin: true });
-        return !reply.held && reply.rejoined;
-      };
-      const winner = only(await winnersOf(world, 20, rejoin));
-      expect(await world.node.hold(winner, "r")).toBe(round + 1);
-      await world.rival.release(winner, "r");
-    }
-  }),
+    "acquire() and release() of one owner sent at once take effect in either order, as their replies say": async (
+      world,
+    ) => {
+      for (let round = 0; round < rounds; round++) {
+        const owner = freshOwner();
+        // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
+        const claim = world.node.acquire(owner, "r").catch(() => undefined);
+        const [reply, released] = await Promise.all([claim, world.node.release(owner, "r")]);
+        if (reply !== undefined) {
+          expect(reply.granted, "the resource is free").toBe(true);
+          const { held } = await world.rival.extend(owner, "r");
+          const freed = released ? "the claim" : "nothing";
+          expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
+        }
+        await world.node.release(owner, "r");
+      }
+    },
 
-  factNeeding(
-    "severalResources",
-    "acquire() grants exactly one of many overlapping claims sent at once, as a whole",
-    async (world) => {
+    "release() sent many times at once frees no claim of the next owner": async (world) => {
+      for (let round = 0; round < rounds; round++) {
+        const [owner, next] = [freshOwner(), freshOwner()];
+        await world.node.grant(owner, "r");
+        const releases = Array.from({ length: 10 }, (_, index) =>
+          (index % 2 === 0 ? world.node : world.rival).release(owner, "r"),
+        );
+        await world.eventually("the next owner holds it", async () => (await world.rival.acquire(next, "r")).granted);
+        expect((await Promise.all(releases)).filter(Boolean), "releases that freed the claim").toHaveLength(1);
+        await world.node.hold(next, "r");
+        await world.node.release(next, "r");
+      }
+    },
+
+    // Many workers, each at its own pace, never hold the same resource at the same time.
+    "acquire() and release() exclude concurrent workers and keep fences increasing": async (world) => {
+      const lists = Array.from({ length: 8 }, () => ["r"]);
+      const fences = await storm(world, lists, grantsOfStorm);
+      expectStrictlyIncreasing(fences.get("r") ?? []);
+    },
+  }),
+  ...factsNeeding(["takeover"], {
+    "acquire() with takeover grants exactly one of many claims sent at once": async (world) => {
+      let holder = freshOwner();
+      expect(await world.node.grant(holder, "r")).toBe(1);
+      for (let round = 0; round < rounds; round++) {
+        const takeover = holder;
+        const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r", { takeover })).granted;
+        holder = only(await winnersOf(world, 20, claim));
+        expect(await world.node.hold(holder, "r")).toBe(round + 2);
+      }
+    },
+
+    "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner": async (
+      world,
+    ) => {
+      let [owner, next] = [freshOwner(), freshOwner()];
+      await world.node.grant(owner, "r");
+      for (let round = 0; round < rounds; round++) {
+        const release = world.node.release(owner, "r");
+        await Promise.all([release, world.node.grant(next, "r", { takeover: owner })]);
+        await world.rival.hold(next, "r");
+        [owner, next] = [next, freshOwner()];
+      }
+    },
+  }),
+  ...factsNeeding(["rejoin"], {
+    "extend() with rejoin rejoins exactly one of many owners at once": async (world) => {
+      for (let round = 0; round < rounds; round++) {
+        const rejoin = async (client: Client, owner: string): Promise<boolean> => {
+          const reply = await client.extend(owner, "r", { rejoin: true });
+          return !reply.held && reply.rejoined;
+        };
+        const winner = only(await winnersOf(world, 20, rejoin));
+        expect(await world.node.hold(winner, "r")).toBe(round + 1);
+        await world.rival.release(winner, "r");
+      }
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "acquire() grants exactly one of many overlapping claims sent at once, as a whole": async (world) => {
       const lists = [
         ["a", "b"],
         ["b", "c"],
@@ -128,85 +191,12 @@ const races: readonly Fact[] = [
         expect(await nextFence(world.node, ["a", "b", "c"])).toBe(2 * round + 2);
       }
     },
-  ),
 
-  fact("acquire() grants both copies of a request that arrives twice at once, with one fence", async (world) => {
-    for (let round = 0; round < rounds; round++) {
-      const owner = freshOwner();
-      const copies = [world.node.grant(owner, "r"), world.rival.grant(owner, "r")];
-      expect(await Promise.all(copies)).toEqual([round + 1, round + 1]);
-      await world.node.release(owner, "r");
-    }
-  }),
-
-  fact(
-    "acquire() and release() of one owner sent at once take effect in either order, as their replies say",
-    async (world) => {
-      for (let round = 0; round < rounds; round++) {
-        const owner = freshOwner();
-        // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
-        const claim = world.node.acquire(owner, "r").catch(() => undefined);
-        const [reply, released] = await Promise.all([claim, world.node.release(owner, "r")]);
-        if (reply !== undefined) {
-          expect(reply.granted, "the resource is free").toBe(true);
-          const { held } = await world.rival.extend(owner, "r");
-          const freed = released ? "the claim" : "nothing";
-          expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
-        }
-        await world.node.release(owner, "r");
-      }
-    },
-  ),
-
-  factNeeding(
-    "takeover",
-    "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner",
-    async (world) => {
-      let [owner, next] = [freshOwner(), freshOwner()];
-      await world.node.grant(owner, "r");
-      for (let round = 0; round < rounds; round++) {
-        const release = world.node.release(owner, "r");
-        await Promise.all([release, world.node.grant(next, "r", { takeover: owner })]);
-        await world.rival.hold(next, "r");
-        [owner, next] = [next, freshOwner()];
-      }
-    },
-  ),
-
-  fact("release() sent many times at once frees no claim of the next owner", async (world) => {
-    for (let round = 0; round < rounds; round++) {
-      const [owner, next] = [freshOwner(), freshOwner()];
-      await world.node.grant(owner, "r");
-      const releases = Array.from({ length: 10 }, (_, index) =>
-        (index % 2 === 0 ? world.node : world.rival).release(owner, "r"),
-      );
-      await world.eventually("the next owner holds it", async () => (await world.rival.acquire(next, "r")).granted);
-      expect((await Promise.all(releases)).filter(Boolean), "releases that freed the claim").toHaveLength(1);
-      await world.node.hold(next, "r");
-      await world.node.release(next, "r");
-    }
-  }),
-];
-
-/** Many workers, each at its own pace, never hold the same resource at the same time. */
-const storms: readonly Fact[] = [
-  fact("acquire() and release() exclude concurrent workers and keep fences increasing", async (world) => {
-    const lists = Array.from({ length: 8 }, () => ["r"]);
-    const fences = await storm(world, lists, grantsOfStorm);
-    expectStrictlyIncreasing(fences.get("r") ?? []);
-  }),
-
-  factNeeding(
-    "severalResources",
-    "acquire() and release() do so for each of several overlapping resources",
-    async (world) => {
+    "acquire() and release() do so for each of several overlapping resources": async (world) => {
       const ring = ["a", "b", "c", "d", "e"];
       const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name]]);
       const fences = await storm(world, lists, grantsOfStorm);
       for (const resource of ring) expectStrictlyIncreasing(fences.get(resource) ?? []);
     },
-  ),
+  }),
 ];
-
-/** The facts about calls that arrive at the same time. */
-export const concurrencyFacts: readonly Fact[] = [...races, ...storms];

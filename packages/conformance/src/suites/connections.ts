@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { nextFence, type World } from "../world/world.ts";
 import { recover, stopNoticeably } from "./outages.ts";
 
@@ -26,57 +26,55 @@ export async function expectNoGrowth(
 
 /** The facts about connections that stay open, if the suite can count them. */
 export const connectionFacts: readonly Fact[] = [
-  fact("calls that are granted, denied or resent leave no connection open", async (world) => {
-    const { node, rival } = world;
-    await expectNoGrowth(world, async (round) => {
-      const owner = `owner ${round}`;
-      await node.grant(owner, "r");
-      await rival.deny("bob", "r");
-      await rival.grant(owner, "r");
-      await node.hold(owner, "r");
-      await rival.extend("bob", "r", { rejoin: true });
-      await node.acquire("heir", "r", { takeover: owner });
-      for (const each of [owner, "heir"]) {
-        await node.release(each, "r");
-        await rival.release(each, "r");
-      }
-    });
-  }),
+  ...factsNeeding(["server"], {
+    "calls that are granted, denied or resent leave no connection open": async (world) => {
+      const { node, rival } = world;
+      await expectNoGrowth(world, async (round) => {
+        const owner = `owner ${round}`;
+        await node.grant(owner, "r");
+        await rival.deny("bob", "r");
+        await rival.grant(owner, "r");
+        await node.hold(owner, "r");
+        await rival.extend("bob", "r", { rejoin: true });
+        await node.acquire("heir", "r", { takeover: owner });
+        for (const each of [owner, "heir"]) {
+          await node.release(each, "r");
+          await rival.release(each, "r");
+        }
+      });
+    },
 
-  fact("rejected calls leave no connection open", async (world) => {
-    const { node, rival } = world.bare;
-    await expectNoGrowth(world, async () => {
-      for (const client of [node, rival]) {
-        await expect(client.acquire("alice", [])).rejects.toThrow("rejected");
-        await expect(client.extend("alice", [])).rejects.toThrow("rejected");
-      }
-    });
-  }),
+    "rejected calls leave no connection open": async (world) => {
+      const { node, rival } = world.bare;
+      await expectNoGrowth(world, async () => {
+        for (const client of [node, rival]) {
+          await expect(client.acquire("alice", [])).rejects.toThrow("rejected");
+          await expect(client.extend("alice", [])).rejects.toThrow("rejected");
+        }
+      });
+    },
 
-  fact("outages leave no connection open", async (world) => {
-    const outage = async (): Promise<void> => {
-      await stopNoticeably(world);
-      await recover(world);
-    };
-    await expectNoGrowth(world, outage, outages);
+    "outages leave no connection open": async (world) => {
+      const outage = async (): Promise<void> => {
+        await stopNoticeably(world);
+        await recover(world);
+      };
+      await expectNoGrowth(world, outage, outages);
+    },
   }),
-];
-
-/** The same for {@link LockNode.inspect}. */
-export const inspectConnectionFacts: readonly Fact[] = [
-  fact("inspections leave no connection open", async (world) => {
-    await expectNoGrowth(world, async () => {
-      for (const client of [world.node, world.rival]) await client.inspect("r");
-    });
+  ...factsNeeding(["server", "inspect"], {
+    "inspections leave no connection open": async (world) => {
+      await expectNoGrowth(world, async () => {
+        for (const client of [world.node, world.rival]) await client.inspect("r");
+      });
+    },
   }),
-];
-
-/** The same for {@link LockNode.watch}. */
-export const watchConnectionFacts: readonly Fact[] = [
-  fact("ended watches leave no connection open", async (world) => {
-    await expectNoGrowth(world, async () => {
-      const ends = await Promise.all(["r", "s"].map((resource) => world.node.watch(resource, () => {})));
-      for (const unwatch of ends) await unwatch();
-    });
+  ...factsNeeding(["server", "watch"], {
+    "ended watches leave no connection open": async (world) => {
+      await expectNoGrowth(world, async () => {
+        const ends = await Promise.all(["r", "s"].map((resource) => world.node.watch(resource, () => {})));
+        for (const unwatch of ends) await unwatch();
+      });
+    },
   }),
 ];

@@ -1,80 +1,9 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { freshOwner, shared } from "../world/client.ts";
 import { dayMs, longMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
 import { afterExpiry, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
-
-/** The facts about the end of a claim. Bounds are lower bounds, so that a slow machine does not fail a correct node. */
-const endFacts: readonly Fact[] = [
-  fact("a claim lasts for at least its ttl, and then the resource is free", async (world) => {
-    // 69: a node that counts in hundredths of a second must round up.
-    for (const ttlMs of [20, 69]) {
-      const resource = `for ${ttlMs} ms`;
-      const startMs = world.elapsedMs();
-      await world.node.grant("alice", resource, { ttlMs });
-      await expectKeptFor(world, resource, ttlMs, startMs);
-    }
-  }),
-
-  factNeeding(
-    "severalResources",
-    "a claim on several resources lasts for at least its ttl on each, and then each is free",
-    async (world) => {
-      const startMs = world.elapsedMs();
-      await world.node.grant("alice", ["a", "b", "c"], { ttlMs: 40 });
-      for (const resource of ["a", "b", "c"]) await expectKeptFor(world, resource, 40, startMs);
-    },
-  ),
-
-  fact("a claim with a ttl of 1 ms is granted and expires", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: 1 });
-    await claimWhenFree(world, "r");
-  }),
-
-  fact("a claim with a long ttl lasts without an extension", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: longMs });
-    await world.leap(longMs - clockGrainMs);
-    await world.rival.deny("bob", "r");
-  }),
-
-  // A 32-bit timer fires at once if it should last for more than 24.8 days.
-  factNeeding("longTtl", "a claim for thirty days is granted and lasts", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: thirtyDaysMs });
-    await world.pass(momentMs);
-    const retryAfterMs = (await world.rival.deny("bob", "r")) ?? thirtyDaysMs;
-    expect(retryAfterMs).toBeGreaterThan(29 * dayMs);
-    await world.leap(29 * dayMs);
-    await world.rival.deny("bob", "r");
-  }),
-
-  factNeeding("longTtl", "a claim can be extended by thirty days and lasts", async (world) => {
-    await world.node.grant("alice", "r");
-    await world.node.hold("alice", "r", { ttlMs: thirtyDaysMs });
-    await world.leap(29 * dayMs);
-    await world.rival.deny("bob", "r");
-  }),
-
-  fact("an expired claim can be neither extended nor released by its owner", async (world) => {
-    await claimAndExpire(world, "alice", "r");
-    expect(await world.node.extend("alice", "r")).toEqual({ held: false, rejoined: false });
-    expect(await world.node.release("alice", "r")).toBe(false);
-    await world.rival.grant("bob", "r");
-  }),
-
-  fact("acquire() by the owner of an expired claim makes a new claim, and the counter advances", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    expect(await world.node.grant("alice", "r")).toEqual(afterExpiry(fence + 1));
-  }),
-
-  fact("the expiry of an old claim does not end the next owner's claim", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: 40 });
-    await world.node.release("alice", "r");
-    await world.rival.grant("bob", "r");
-    await world.pass(60);
-    await world.rival.hold("bob", "r");
-  }),
-];
 
 /** Long enough that a few percent of it exceed a clock's grain and the time between two polls. */
 const ttlMs = 3_000;
@@ -202,29 +131,97 @@ async function hasEnded(world: World, claim: TimedClaim): Promise<boolean> {
   return reply.granted;
 }
 
-/** The facts about the last few percent of a ttl. */
-const wholeTtlFacts: readonly Fact[] = [
-  fact("a claim lasts for the whole of a ttl of seconds, however it was made", async (world) => {
-    await expectWholeTtl(world, await claimInEveryWay(world));
-  }),
+/** The facts about how long claims last. */
+export const expiryFacts: readonly Fact[] = [
+  ...facts({
+    // The facts about the end of a claim. Bounds are lower bounds, so that a slow machine does not fail a correct node.
+    "a claim lasts for at least its ttl, and then the resource is free": async (world) => {
+      // 69: a node that counts in hundredths of a second must round up.
+      for (const ttlMs of [20, 69]) {
+        const resource = `for ${ttlMs} ms`;
+        const startMs = world.elapsedMs();
+        await world.node.grant("alice", resource, { ttlMs });
+        await expectKeptFor(world, resource, ttlMs, startMs);
+      }
+    },
 
-  factNeeding("sharing", "a shared claim lasts for the whole of a ttl of seconds", async (world) => {
-    await expectWholeTtl(world, await shareInEveryWay(world));
-  }),
+    "a claim with a ttl of 1 ms is granted and expires": async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: 1 });
+      await claimWhenFree(world, "r");
+    },
 
-  fact("the remaining time, if given, is never less than the ttl minus the time since the request", async (world) => {
-    const { node, rival } = world;
-    for (const longTtlMs of [10 * minuteMs, 60 * minuteMs, dayMs]) {
-      const claim: TimedClaim = { how: "acquire()", resource: `for ${longTtlMs} ms`, startMs: world.elapsedMs() };
-      await node.grant("alice", claim.resource, { ttlMs: longTtlMs });
-      const retryAfterMs = await rival.deny("bob", claim.resource);
-      if (retryAfterMs !== undefined) expectRemaining(world, "retryAfterMs", retryAfterMs, claim, longTtlMs);
-      if (!rival.node.inspect) continue;
-      const { remainingMs } = await rival.inspect(claim.resource);
-      expectRemaining(world, "inspect()", remainingMs ?? 0, claim, longTtlMs);
-    }
+    "a claim with a long ttl lasts without an extension": async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: longMs });
+      await world.leap(longMs - clockGrainMs);
+      await world.rival.deny("bob", "r");
+    },
+
+    "an expired claim can be neither extended nor released by its owner": async (world) => {
+      await claimAndExpire(world, "alice", "r");
+      expect(await world.node.extend("alice", "r")).toEqual({ held: false, rejoined: false });
+      expect(await world.node.release("alice", "r")).toBe(false);
+      await world.rival.grant("bob", "r");
+    },
+
+    "acquire() by the owner of an expired claim makes a new claim, and the counter advances": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      expect(await world.node.grant("alice", "r")).toEqual(afterExpiry(fence + 1));
+    },
+
+    "the expiry of an old claim does not end the next owner's claim": async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: 40 });
+      await world.node.release("alice", "r");
+      await world.rival.grant("bob", "r");
+      await world.pass(60);
+      await world.rival.hold("bob", "r");
+    },
+
+    // The facts about the last few percent of a ttl.
+    "a claim lasts for the whole of a ttl of seconds, however it was made": async (world) => {
+      await expectWholeTtl(world, await claimInEveryWay(world));
+    },
+
+    "the remaining time, if given, is never less than the ttl minus the time since the request": async (world) => {
+      const { node, rival } = world;
+      for (const longTtlMs of [10 * minuteMs, 60 * minuteMs, dayMs]) {
+        const claim: TimedClaim = { how: "acquire()", resource: `for ${longTtlMs} ms`, startMs: world.elapsedMs() };
+        await node.grant("alice", claim.resource, { ttlMs: longTtlMs });
+        const retryAfterMs = await rival.deny("bob", claim.resource);
+        if (retryAfterMs !== undefined) expectRemaining(world, "retryAfterMs", retryAfterMs, claim, longTtlMs);
+        if (!rival.node.inspect) continue;
+        const { remainingMs } = await rival.inspect(claim.resource);
+        expectRemaining(world, "inspect()", remainingMs ?? 0, claim, longTtlMs);
+      }
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "a claim on several resources lasts for at least its ttl on each, and then each is free": async (world) => {
+      const startMs = world.elapsedMs();
+      await world.node.grant("alice", ["a", "b", "c"], { ttlMs: 40 });
+      for (const resource of ["a", "b", "c"]) await expectKeptFor(world, resource, 40, startMs);
+    },
+  }),
+  ...factsNeeding(["longTtl"], {
+    // A 32-bit timer fires at once if it should last for more than 24.8 days.
+    "a claim for thirty days is granted and lasts": async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: thirtyDaysMs });
+      await world.pass(momentMs);
+      const retryAfterMs = (await world.rival.deny("bob", "r")) ?? thirtyDaysMs;
+      expect(retryAfterMs).toBeGreaterThan(29 * dayMs);
+      await world.leap(29 * dayMs);
+      await world.rival.deny("bob", "r");
+    },
+
+    "a claim can be extended by thirty days and lasts": async (world) => {
+      await world.node.grant("alice", "r");
+      await world.node.hold("alice", "r", { ttlMs: thirtyDaysMs });
+      await world.leap(29 * dayMs);
+      await world.rival.deny("bob", "r");
+    },
+  }),
+  ...factsNeeding(["sharing"], {
+    "a shared claim lasts for the whole of a ttl of seconds": async (world) => {
+      await expectWholeTtl(world, await shareInEveryWay(world));
+    },
   }),
 ];
-
-/** The facts about how long claims last. */
-export const expiryFacts: readonly Fact[] = [...endFacts, ...wholeTtlFacts];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
@@ -15,36 +15,35 @@ function named(rejoin: boolean): string {
 /** The effect of `extend` on the ttl of a held claim. */
 function ttls(rejoin: boolean): readonly Fact[] {
   return [
-    fact(`${named(rejoin)} of a held claim makes it last longer`, async (world) => {
-      const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
-        await world.node.grant("alice", name, { ttlMs });
-        await world.node.hold("alice", name, { ttlMs: longMs, rejoin });
-      });
-      await world.pass(2 * ttlMs);
-      await world.rival.deny("bob", resource);
-    }),
+    ...facts({
+      [`${named(rejoin)} of a held claim makes it last longer`]: async (world) => {
+        const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
+          await world.node.grant("alice", name, { ttlMs });
+          await world.node.hold("alice", name, { ttlMs: longMs, rejoin });
+        });
+        await world.pass(2 * ttlMs);
+        await world.rival.deny("bob", resource);
+      },
 
-    fact(`${named(rejoin)} of a held claim makes it last for the ttl of the request from then on`, async (world) => {
-      let startMs = 0;
-      const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
-        await world.node.grant("alice", name, { ttlMs });
-        startMs = world.elapsedMs();
-        await world.node.hold("alice", name, { ttlMs: ttlMs + 40, rejoin });
-      });
-      await expectKeptFor(world, resource, ttlMs + 40, startMs);
-    }),
+      [`${named(rejoin)} of a held claim makes it last for the ttl of the request from then on`]: async (world) => {
+        let startMs = 0;
+        const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
+          await world.node.grant("alice", name, { ttlMs });
+          startMs = world.elapsedMs();
+          await world.node.hold("alice", name, { ttlMs: ttlMs + 40, rejoin });
+        });
+        await expectKeptFor(world, resource, ttlMs + 40, startMs);
+      },
 
-    fact(`${named(rejoin)} of a held claim with less than its remaining ttl does not shorten it`, async (world) => {
-      await world.node.grant("alice", "r", { ttlMs: longMs });
-      await world.rival.hold("alice", "r", { ttlMs: 1, rejoin });
-      await world.pass(momentMs);
-      await world.node.deny("bob", "r");
+      [`${named(rejoin)} of a held claim with less than its remaining ttl does not shorten it`]: async (world) => {
+        await world.node.grant("alice", "r", { ttlMs: longMs });
+        await world.rival.hold("alice", "r", { ttlMs: 1, rejoin });
+        await world.pass(momentMs);
+        await world.node.deny("bob", "r");
+      },
     }),
-
-    factNeeding(
-      "severalResources",
-      `${named(rejoin)} of several held resources prolongs each, and shortens none`,
-      async (world) => {
+    ...factsNeeding(["severalResources"], {
+      [`${named(rejoin)} of several held resources prolongs each, and shortens none`]: async (world) => {
         const { node, rival } = world;
         const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
           await node.grant("alice", name, { ttlMs });
@@ -59,43 +58,43 @@ function ttls(rejoin: boolean): readonly Fact[] {
         await world.leap(longMs);
         await rival.deny("bob", `${resource}, for long`);
       },
-    ),
+    }),
   ];
 }
 
 /** The effect of `extend` on the counters of a held claim. */
 function counters(rejoin: boolean): readonly Fact[] {
   return [
-    fact(`${named(rejoin)} of a held claim raises the counter to the fence`, async ({ node, rival }) => {
-      await node.grant("alice", "r", { fenceHint: 10 });
-      expect(await node.extend("alice", "r", { fence: 1_000, rejoin })).toEqual({ held: true, fence: 1_000 });
-      await node.release("alice", "r");
-      expect(await nextFence(rival, "r")).toBe(1_001);
-    }),
+    ...facts({
+      [`${named(rejoin)} of a held claim raises the counter to the fence`]: async ({ node, rival }) => {
+        await node.grant("alice", "r", { fenceHint: 10 });
+        expect(await node.extend("alice", "r", { fence: 1_000, rejoin })).toEqual({ held: true, fence: 1_000 });
+        await node.release("alice", "r");
+        expect(await nextFence(rival, "r")).toBe(1_001);
+      },
 
-    fact(
-      `${named(rejoin)} of a held claim with a fence below the counter returns the unchanged counter`,
-      async (world) => {
+      [`${named(rejoin)} of a held claim with a fence below the counter returns the unchanged counter`]: async (
+        world,
+      ) => {
         const { node, rival } = world;
         await node.grant("alice", "r", { fenceHint: 1_000 });
         expect(await node.extend("alice", "r", { fence: 999, rejoin })).toEqual({ held: true, fence: 1_000 });
         await node.release("alice", "r");
         expect(await nextFence(rival, "r")).toBe(1_001);
       },
-    ),
 
-    fact(`${named(rejoin)} of a held claim does not advance the counter, however often it is sent`, async (world) => {
-      const { node, rival } = world;
-      const fence = await node.grant("alice", "r");
-      for (let round = 0; round < 3; round++) expect(await node.hold("alice", "r", { fence, rejoin })).toBe(fence);
-      await node.release("alice", "r");
-      expect(await nextFence(rival, "r")).toBe(fence + 1);
+      [`${named(rejoin)} of a held claim does not advance the counter, however often it is sent`]: async (world) => {
+        const { node, rival } = world;
+        const fence = await node.grant("alice", "r");
+        for (let round = 0; round < 3; round++) expect(await node.hold("alice", "r", { fence, rejoin })).toBe(fence);
+        await node.release("alice", "r");
+        expect(await nextFence(rival, "r")).toBe(fence + 1);
+      },
     }),
-
-    factNeeding(
-      "severalResources",
-      `${named(rejoin)} of several held resources raises each lower counter, and returns the highest`,
-      async ({ node }) => {
+    ...factsNeeding(["severalResources"], {
+      [`${named(rejoin)} of several held resources raises each lower counter, and returns the highest`]: async ({
+        node,
+      }) => {
         await node.grant("alice", "a", { fenceHint: 10 });
         await node.grant("alice", "b", { fenceHint: 30 });
         await node.grant("alice", "c", { fenceHint: 12 });
@@ -104,71 +103,70 @@ function counters(rejoin: boolean): readonly Fact[] {
         const fences = [await nextFence(node, "a"), await nextFence(node, "b"), await nextFence(node, "c")];
         expect(fences).toEqual([between(21, 32), between(31, 33), between(21, 34)]);
       },
-    ),
+    }),
   ];
 }
 
-/** `extend` changes nothing if the claim is not held. */
-const refusals: readonly Fact[] = [
-  fact("extend() of another owner's claim returns not held, and changes neither claim nor counter", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r");
-    for (const rejoin of rejoins) {
-      const reply = await rival.extend("bob", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
-      expect(reply).toEqual({ held: false, rejoined: false });
-    }
-    await world.pass(momentMs);
-    expect(await node.hold("alice", "r")).toBe(fence);
-  }),
-
-  fact("extend() does not prolong another owner's claim", async (world) => {
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      await world.node.grant("alice", name, { ttlMs });
-      for (const rejoin of rejoins) await world.rival.extend("bob", name, { ttlMs: longMs, rejoin });
-    });
-    await claimWhenFree(world, resource);
-  }),
-
-  fact("extend() without rejoin of a resource never claimed changes nothing", async ({ node, rival }) => {
-    expect(await node.extend("alice", "r", { fence: 1_000 })).toEqual({ held: false, rejoined: false });
-    expect(await nextFence(rival, "r")).toBe(1);
-  }),
-
-  fact("extend() without rejoin of a released claim changes nothing", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r");
-    await node.release("alice", "r");
-    expect(await node.extend("alice", "r", { fence: fence + 1_000 })).toEqual({ held: false, rejoined: false });
-    expect(await nextFence(rival, "r")).toBe(fence + 1);
-  }),
-
-  fact("extend() without rejoin of an expired claim changes nothing", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    const reply = await world.node.extend("alice", "r", { fence: fence + 1_000 });
-    expect(reply).toEqual({ held: false, rejoined: false });
-    expect(await nextFence(world.rival, "r")).toEqual(afterExpiry(fence + 1));
-  }),
-];
-
-/** The reply of `extend` if only some of the resources are held. */
-const partial: readonly Fact[] = [
-  factNeeding(
-    "severalResources",
-    "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
-    async (world) => {
+/** The facts about {@link LockNode.extend}, except rejoining. */
+export const extendFacts: readonly Fact[] = [
+  ...rejoins.flatMap(ttls),
+  ...rejoins.flatMap(counters),
+  ...facts({
+    // `extend` changes nothing if the claim is not held.
+    "extend() of another owner's claim returns not held, and changes neither claim nor counter": async (world) => {
       const { node, rival } = world;
-      await node.grant("alice", ["a", "b"], { fenceHint: 10 });
-      const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000 });
-      expect(reply).toEqual({ held: false, rejoined: false });
+      const fence = await node.grant("alice", "r");
+      for (const rejoin of rejoins) {
+        const reply = await rival.extend("bob", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
+        expect(reply).toEqual({ held: false, rejoined: false });
+      }
       await world.pass(momentMs);
-      expect([await rival.hold("alice", "a"), await rival.hold("alice", "b")]).toEqual([10, 10]);
-      expect(await nextFence(rival, "c")).toEqual(between(1, 11));
+      expect(await node.hold("alice", "r")).toBe(fence);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "extend() changes nothing while another owner holds any of the resources, with or without rejoin",
-    async (world) => {
+    "extend() does not prolong another owner's claim": async (world) => {
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        for (const rejoin of rejoins) await world.rival.extend("bob", name, { ttlMs: longMs, rejoin });
+      });
+      await claimWhenFree(world, resource);
+    },
+
+    "extend() without rejoin of a resource never claimed changes nothing": async ({ node, rival }) => {
+      expect(await node.extend("alice", "r", { fence: 1_000 })).toEqual({ held: false, rejoined: false });
+      expect(await nextFence(rival, "r")).toBe(1);
+    },
+
+    "extend() without rejoin of a released claim changes nothing": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      await node.release("alice", "r");
+      expect(await node.extend("alice", "r", { fence: fence + 1_000 })).toEqual({ held: false, rejoined: false });
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    },
+
+    "extend() without rejoin of an expired claim changes nothing": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      const reply = await world.node.extend("alice", "r", { fence: fence + 1_000 });
+      expect(reply).toEqual({ held: false, rejoined: false });
+      expect(await nextFence(world.rival, "r")).toEqual(afterExpiry(fence + 1));
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    // The reply of `extend` if only some of the resources are held.
+    "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources":
+      async (world) => {
+        const { node, rival } = world;
+        await node.grant("alice", ["a", "b"], { fenceHint: 10 });
+        const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000 });
+        expect(reply).toEqual({ held: false, rejoined: false });
+        await world.pass(momentMs);
+        expect([await rival.hold("alice", "a"), await rival.hold("alice", "b")]).toEqual([10, 10]);
+        expect(await nextFence(rival, "c")).toEqual(between(1, 11));
+      },
+
+    "extend() changes nothing while another owner holds any of the resources, with or without rejoin": async (
+      world,
+    ) => {
       const { node, rival } = world;
       for (const foreign of ["a", "b", "c"]) {
         const own = ["a", "b", "c"].filter((name) => name !== foreign);
@@ -185,13 +183,5 @@ const partial: readonly Fact[] = [
         await rival.release("bob", foreign);
       }
     },
-  ),
-];
-
-/** The facts about {@link LockNode.extend}, except rejoining. */
-export const extendFacts: readonly Fact[] = [
-  ...rejoins.flatMap(ttls),
-  ...rejoins.flatMap(counters),
-  ...refusals,
-  ...partial,
+  }),
 ];

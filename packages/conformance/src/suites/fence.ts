@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { freshOwner } from "../world/client.ts";
 import { dayMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between } from "../world/expectations.ts";
@@ -13,32 +13,126 @@ function hintOf(world: World): number {
   return Math.floor(world.nowMs()) * 1_000 + 357;
 }
 
-/** A counter only grows, whatever happens to the claim. */
-const increase: readonly Fact[] = [
-  fact(
-    "the fence of a grant is one more than the counter, after a release by either client",
-    async ({ node, rival }) => {
+/** The facts about the fence counters. */
+export const fenceFacts: readonly Fact[] = [
+  ...facts({
+    // A counter only grows, whatever happens to the claim.
+    "the fence of a grant is one more than the counter, after a release by either client": async ({ node, rival }) => {
       const fences: number[] = [];
       for (const client of [node, rival, rival, node]) fences.push(await nextFence(client, "r"));
       expect(fences).toEqual([1, 2, 3, 4]);
     },
-  ),
 
-  fact("the fence of a grant is one more than the counter, after an expiry", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
+    "the fence of a grant is one more than the counter, after an expiry": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
+    },
+
+    "the counter outlives the claim": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      await world.leap(60 * minuteMs);
+      expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
+    },
+
+    "the counter is not lowered by a lower hint": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 1_000_000 });
+      await node.release("alice", "r");
+      expect(await rival.grant("bob", "r", { fenceHint: fence - 1 })).toBe(fence + 1);
+      await rival.release("bob", "r");
+      expect(await node.grant("carol", "r", { fenceHint: fence + 1 })).toBe(fence + 2);
+    },
+
+    "the counter is not lowered by an extension with a lower fence": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.hold("alice", "r", { fence: 1_000_000 });
+      expect(await node.hold("alice", "r", { fence: 500_000 })).toBe(1_000_000);
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(1_000_001);
+    },
+
+    "the counter is not changed by a denied claim, however large its hint": async (world) => {
+      const fence = await world.node.grant("alice", "r");
+      await world.rival.deny("bob", "r", { fenceHint: hintOf(world) });
+      await world.node.release("alice", "r");
+      expect(await nextFence(world.node, "r")).toBe(fence + 1);
+    },
+
+    // A hint above the counter is used exactly.
+    "the fence is exactly the hint if that is above the counter": async ({ node }) => {
+      for (const fenceHint of [2, 10, 1_000, 123_456_789, 4_294_967_297]) {
+        expect(await node.grant("alice", "r", { fenceHint })).toBe(fenceHint);
+        await node.release("alice", "r");
+      }
+    },
+
+    "the fence is exactly the hint if that is the time in microseconds": async (world) => {
+      const hint = hintOf(world);
+      expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
+      await world.node.release("alice", "r");
+      expect(await world.rival.grant("bob", "r", { fenceHint: hint })).toBe(hint + 1);
+      expect(await world.rival.hold("bob", "r", { fence: hint + 10 })).toBe(hint + 10);
+      await world.rival.release("bob", "r");
+      expect(await nextFence(world.node, "r")).toBe(hint + 11);
+    },
+
+    "the fence is exactly the hint of a client whose clock is hours ahead": async (world) => {
+      const hint = hintOf(world) + dayUs / 4;
+      expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
+    },
+
+    "a hint is limited to a day ahead of the store's clock, or of the adapter's": async (world) => {
+      const { node } = world;
+      for (const [index, fenceHint] of [Number.MAX_SAFE_INTEGER, hintOf(world) + 2 * dayUs].entries()) {
+        const fence = await node.grant("a client with a broken clock", `r${index}`, { fenceHint });
+        expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
+      }
+    },
+
+    "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock": async (
+      world,
+    ) => {
+      for (let round = 0; round < 20; round++) {
+        const fence = await world.node.grant("a client with a broken clock", "r", {
+          fenceHint: Number.MAX_SAFE_INTEGER,
+        });
+        expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
+        await world.node.release("a client with a broken clock", "r");
+      }
+    },
+
+    // Counters advance together in claims on several resources. Resources may share one.
+    "the counter of a resource is no higher than if all resources shared it": async ({ node, rival }) => {
+      await node.grant("alice", "a", { fenceHint: 1_000 });
+      const fence = await rival.grant("bob", "b");
+      expect(fence).toEqual(between(1, 1_001));
+      await node.hold("alice", "a", { fence: 2_000 });
+      expect(await nextFence(rival, "c")).toEqual(between(1, 2_001));
+      expect(await rival.hold("bob", "b")).toEqual(between(fence, 2_001));
+    },
+
+    "the counter of a resource advances with each of its grants, whatever other resources do": async (world) => {
+      const clients = [world.node, world.rival] as const;
+      const names = ["a", "b", "c", "d"];
+      const last = new Map(names.map((name) => [name, 0]));
+      for (let turn = 0; turn < 24; turn++) {
+        const [client, other] = turn % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const [name, between] = [names[turn % 4] as string, names[(turn * 3 + 1) % 4] as string];
+        const owner = freshOwner();
+        const granted = await client.grant(owner, name);
+        expect(granted, `the fence of ${name} after that of its last claim`).toBeGreaterThan(last.get(name) as number);
+        if (between !== name) last.set(between, await nextFence(other, between));
+        const raised = turn % 3 === 0 ? granted + 100 : 1;
+        const held = await other.hold(owner, name, { fence: raised });
+        expect(held, `the counter of ${name} while it is held`).toBeGreaterThanOrEqual(Math.max(granted, raised));
+        await client.free(owner, name);
+        const next = await nextFence(other, name);
+        expect(next, `the fence of ${name} after a claim that saw its counter advance`).toBe(held + 1);
+        last.set(name, next);
+      }
+    },
   }),
-
-  fact("the counter outlives the claim", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    await world.leap(60 * minuteMs);
-    expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
-  }),
-
-  factNeeding(
-    ["takeover", "rejoin"],
-    "fences increase strictly across releases, expiries, clients, takeovers and rejoins",
-    async (world) => {
+  ...factsNeeding(["takeover", "rejoin"], {
+    "fences increase strictly across releases, expiries, clients, takeovers and rejoins": async (world) => {
       const { node, rival } = world;
       const fences = [await nextFence(node, "r"), await nextFence(rival, "r"), await claimAndExpire(world, "a", "r")];
       fences.push(await rival.grant("b", "r"), await node.grant("c", "r", { takeover: "b" }));
@@ -52,114 +146,9 @@ const increase: readonly Fact[] = [
       expect(later[0]).toEqual(afterExpiry(4));
       expect(later).toEqual(later.map((_, index) => (later[0] as number) + index));
     },
-  ),
-
-  fact("the counter is not lowered by a lower hint", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r", { fenceHint: 1_000_000 });
-    await node.release("alice", "r");
-    expect(await rival.grant("bob", "r", { fenceHint: fence - 1 })).toBe(fence + 1);
-    await rival.release("bob", "r");
-    expect(await node.grant("carol", "r", { fenceHint: fence + 1 })).toBe(fence + 2);
   }),
-
-  fact("the counter is not lowered by an extension with a lower fence", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.hold("alice", "r", { fence: 1_000_000 });
-    expect(await node.hold("alice", "r", { fence: 500_000 })).toBe(1_000_000);
-    await node.release("alice", "r");
-    expect(await nextFence(rival, "r")).toBe(1_000_001);
-  }),
-
-  fact("the counter is not changed by a denied claim, however large its hint", async (world) => {
-    const fence = await world.node.grant("alice", "r");
-    await world.rival.deny("bob", "r", { fenceHint: hintOf(world) });
-    await world.node.release("alice", "r");
-    expect(await nextFence(world.node, "r")).toBe(fence + 1);
-  }),
-];
-
-/** A hint above the counter is used exactly. */
-const hints: readonly Fact[] = [
-  fact("the fence is exactly the hint if that is above the counter", async ({ node }) => {
-    for (const fenceHint of [2, 10, 1_000, 123_456_789, 4_294_967_297]) {
-      expect(await node.grant("alice", "r", { fenceHint })).toBe(fenceHint);
-      await node.release("alice", "r");
-    }
-  }),
-
-  fact("the fence is exactly the hint if that is the time in microseconds", async (world) => {
-    const hint = hintOf(world);
-    expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
-    await world.node.release("alice", "r");
-    expect(await world.rival.grant("bob", "r", { fenceHint: hint })).toBe(hint + 1);
-    expect(await world.rival.hold("bob", "r", { fence: hint + 10 })).toBe(hint + 10);
-    await world.rival.release("bob", "r");
-    expect(await nextFence(world.node, "r")).toBe(hint + 11);
-  }),
-
-  fact("the fence is exactly the hint of a client whose clock is hours ahead", async (world) => {
-    const hint = hintOf(world) + dayUs / 4;
-    expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
-  }),
-
-  fact("a hint is limited to a day ahead of the store's clock, or of the adapter's", async (world) => {
-    const { node } = world;
-    for (const [index, fenceHint] of [Number.MAX_SAFE_INTEGER, hintOf(world) + 2 * dayUs].entries()) {
-      const fence = await node.grant("a client with a broken clock", `r${index}`, { fenceHint });
-      expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
-    }
-  }),
-
-  fact(
-    "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock",
-    async (world) => {
-      for (let round = 0; round < 20; round++) {
-        const fence = await world.node.grant("a client with a broken clock", "r", {
-          fenceHint: Number.MAX_SAFE_INTEGER,
-        });
-        expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
-        await world.node.release("a client with a broken clock", "r");
-      }
-    },
-  ),
-];
-
-/** Counters advance together in claims on several resources. Resources may share one. */
-const several: readonly Fact[] = [
-  fact("the counter of a resource is no higher than if all resources shared it", async ({ node, rival }) => {
-    await node.grant("alice", "a", { fenceHint: 1_000 });
-    const fence = await rival.grant("bob", "b");
-    expect(fence).toEqual(between(1, 1_001));
-    await node.hold("alice", "a", { fence: 2_000 });
-    expect(await nextFence(rival, "c")).toEqual(between(1, 2_001));
-    expect(await rival.hold("bob", "b")).toEqual(between(fence, 2_001));
-  }),
-
-  fact("the counter of a resource advances with each of its grants, whatever other resources do", async (world) => {
-    const clients = [world.node, world.rival] as const;
-    const names = ["a", "b", "c", "d"];
-    const last = new Map(names.map((name) => [name, 0]));
-    for (let turn = 0; turn < 24; turn++) {
-      const [client, other] = turn % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-      const [name, between] = [names[turn % 4] as string, names[(turn * 3 + 1) % 4] as string];
-      const owner = freshOwner();
-      const granted = await client.grant(owner, name);
-      expect(granted, `the fence of ${name} after that of its last claim`).toBeGreaterThan(last.get(name) as number);
-      if (between !== name) last.set(between, await nextFence(other, between));
-      const raised = turn % 3 === 0 ? granted + 100 : 1;
-      const held = await other.hold(owner, name, { fence: raised });
-      expect(held, `the counter of ${name} while it is held`).toBeGreaterThanOrEqual(Math.max(granted, raised));
-      await client.free(owner, name);
-      const next = await nextFence(other, name);
-      expect(next, `the fence of ${name} after a claim that saw its counter advance`).toBe(held + 1);
-      last.set(name, next);
-    }
-  }),
-
-  factNeeding(
-    "severalResources",
-    "the fence of several resources is one more than their highest counter, for each of them",
-    async (world) => {
+  ...factsNeeding(["severalResources"], {
+    "the fence of several resources is one more than their highest counter, for each of them": async (world) => {
       const { node, rival } = world;
       for (const [resource, fenceHint] of [["a", 10] as const, ["b", 30] as const, ["c", 20] as const]) {
         await node.grant("alice", resource, { fenceHint });
@@ -171,12 +160,8 @@ const several: readonly Fact[] = [
         expect(await nextFence(rival, resource)).toEqual(between(32, 33 + index));
       }
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "the fence of several resources is exactly the hint if that is above all their counters",
-    async (world) => {
+    "the fence of several resources is exactly the hint if that is above all their counters": async (world) => {
       const { node, rival } = world;
       await node.grant("alice", "b", { fenceHint: 30 });
       await node.release("alice", "b");
@@ -186,8 +171,5 @@ const several: readonly Fact[] = [
         expect(await nextFence(rival, resource)).toEqual(between(1_001, 1_001 + index));
       }
     },
-  ),
+  }),
 ];
-
-/** The facts about the fence counters. */
-export const fenceFacts: readonly Fact[] = [...increase, ...hints, ...several];

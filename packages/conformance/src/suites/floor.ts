@@ -1,7 +1,6 @@
 import { EpochError, type LockNode, type NodeView } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, factNeeding, type LastingFact } from "../fact.ts";
-import type { Limit } from "../settings.ts";
+import { type Fact, facts, factsNeeding, type LastingFact, lastingFactsNeeding } from "../fact.ts";
 import { type Client, freshOwner, type Resources, shared } from "../world/client.ts";
 import { dayMs } from "../world/durations.ts";
 import { between, expectStrictlyIncreasing, type FenceMatcher, oneOf } from "../world/expectations.ts";
@@ -28,11 +27,6 @@ const mistakes = {
   tooStrict: "an epoch is refused that the node must serve",
 };
 
-/** Returns a sentence that holds for every node with a floor. */
-function floored(statement: string, prove: (world: World) => Promise<void>, needs: readonly Limit[] = []): Fact {
-  return factNeeding(["floor", ...needs], statement, prove);
-}
-
 /** Sets the counter of a free resource. */
 async function setCounter(client: Client, resource: string, counter: number): Promise<void> {
   const owner = freshOwner();
@@ -52,337 +46,6 @@ async function expectNext(
   }
 }
 
-/** The fact about a node that must have both methods, or declare that it has neither. */
-export const floorOfferFacts: readonly Fact[] = [
-  floored("the node offers raiseFloor() and scan()", async ({ node, rival }) => {
-    for (const { raiseFloor, scan } of [node.node, rival.node]) {
-      expect([typeof raiseFloor, typeof scan], mistakes.neither).toEqual(["function", "function"]);
-    }
-  }),
-];
-
-/** The floor and the epoch only rise. */
-const raises: readonly Fact[] = [
-  floored("raiseFloor() with zeros returns 0 and 0 on a fresh node, and changes nothing", async (world) => {
-    for (const client of [world.node, world.rival]) expect(await client.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
-    await world.node.grant("alice", "r", { epoch: 7 });
-    await world.node.free("alice", "r");
-    await expectNext(world, [
-      ["r", 2],
-      ["never claimed", between(1, 3)],
-    ]);
-  }),
-
-  floored("raiseFloor() raises the floor and the epoch each only if it is lower, for both clients", async (world) => {
-    const { node, rival } = world;
-    const steps = [
-      { asked: { floor: 100 }, after: { floor: 100, epoch: 0 } },
-      { asked: { floor: 50, epoch: 3 }, after: { floor: 100, epoch: 3 } },
-      { asked: { epoch: 2 }, after: { floor: 100, epoch: 3 } },
-      { asked: { floor: 200, epoch: 1 }, after: { floor: 200, epoch: 3 } },
-      { asked: { floor: 199, epoch: 4 }, after: { floor: 200, epoch: 4 } },
-      { asked: { floor: 201, epoch: 11 }, after: { floor: 201, epoch: 11 } },
-      { asked: {}, after: { floor: 201, epoch: 11 } },
-    ];
-    for (const [index, { asked, after }] of steps.entries()) {
-      const [one, other] = index % 2 === 0 ? [node, rival] : [rival, node];
-      expect(await one.raiseFloor(asked), mistakes.lowered).toEqual(after);
-      expect(await other.raiseFloor(), mistakes.lowered).toEqual(after);
-    }
-    expect(await node.grant("alice", "r", { epoch: 11 })).toBe(202);
-  }),
-
-  floored("raiseFloor() keeps every digit of the floor and the epoch", async (world) => {
-    for (const floor of [4_294_967_297, Math.floor(world.nowMs()) * 1_000 + 357, 2 ** 53 - 2 ** 50 - 1, largest - 2]) {
-      expect(await world.node.raiseFloor({ floor })).toEqual({ floor, epoch: 0 });
-      expect(await nextFence(world.rival, `r ${floor}`), mistakes.notObeyed).toBe(floor + 1);
-    }
-    expect(await world.node.raiseFloor({ epoch: largest - 2 })).toEqual({
-      floor: between(largest - 2, largest - 1),
-      epoch: largest - 2,
-    });
-    await world.rival.refuse("alice", "r", { epoch: largest - 4 });
-    await world.rival.refuse("alice", "r", { epoch: largest });
-  }),
-
-  floored("raiseFloor() rejects a malformed request, and changes nothing", async (world) => {
-    const { node, rival, timeoutMs } = world;
-    const bad = [-1, Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2 ** 53, 7n, "7", null, undefined];
-    const request = { floor: 1_000, epoch: 1_000, timeoutMs };
-    const flaws = bad.flatMap((value) => [{ floor: value }, { epoch: value }]);
-    const raise = async (flawed: typeof request) => node.node.raiseFloor?.(flawed);
-    await expectRejections("raiseFloor()", raise, request, flaws);
-    expect(await rival.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
-    await expectNext(world, [["r", 1]]);
-  }),
-
-  floored("the floor and the epoch outlive claims and counters", async (world) => {
-    await world.node.raiseFloor({ floor: 100, epoch: 3 });
-    await world.leap(400 * dayMs);
-    expect(await world.rival.raiseFloor(), mistakes.lost).toEqual({ floor: 100, epoch: 3 });
-    await world.rival.refuse("alice", "r");
-    expect(await world.rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);
-  }),
-];
-
-/** A grant counts every counter below the floor as the floor. */
-const grants: readonly Fact[] = [
-  floored("acquire() grants one more than the floor if the counter is lower, through either client", async (world) => {
-    const { node, rival } = world;
-    await setCounter(node, "lower", 5);
-    await setCounter(node, "one lower", 99);
-    await claimAndExpire(world, "alice", "expired");
-    await node.raiseFloor({ floor: 100 });
-    await expectNext(world, [
-      ["never claimed", between(101, 103)],
-      ["also never claimed", between(101, 104)],
-      ["lower", between(101, 105)],
-      ["one lower", between(101, 106)],
-      ["expired", between(101, 107)],
-      ["lower", between(102, 108)],
-      ["never claimed", between(102, 109)],
-    ]);
-    await rival.raiseFloor({ floor: 200 });
-    await expectNext(world, [
-      ["never claimed", 201],
-      ["lower", between(201, 202)],
-      ["claimed for the first time", between(201, 203)],
-    ]);
-  }),
-
-  floored("acquire() grants one more than the counter if that is not below the floor", async (world) => {
-    await setCounter(world.node, "equal", 100);
-    await setCounter(world.node, "higher", 1_000);
-    await world.rival.raiseFloor({ floor: 100 });
-    await expectNext(world, [
-      ["equal", between(101, 1_001)],
-      ["higher", between(1_001, 1_002)],
-      ["higher", between(1_002, 1_003)],
-    ]);
-  }),
-
-  floored("acquire() grants exactly the hint if that is above the floor", async ({ node, rival }) => {
-    await node.raiseFloor({ floor: 1_000 });
-    for (const [fenceHint, fence] of [
-      [999, 1_001],
-      [1_000, between(1_001, 1_002)],
-      [1_001, between(1_001, 1_003)],
-      [1_002, between(1_002, 1_004)],
-      [123_456_789, 123_456_789],
-    ] as const) {
-      expect(await rival.grant("alice", `hint ${fenceHint}`, { fenceHint }), mistakes.notObeyed).toEqual(fence);
-    }
-  }),
-
-  floored("acquire() obeys a floor that is further ahead of the clock than a hint may be", async (world) => {
-    const floor = (Math.floor(world.nowMs()) + 10 * dayMs) * 1_000 + 357;
-    await world.node.raiseFloor({ floor });
-    for (const fenceHint of [1, largest]) {
-      const fence = await world.rival.grant("alice", `hint ${fenceHint}`, { fenceHint });
-      expect(fence, "the floor is limited like a hint, or the hint no longer is").toEqual(
-        between(floor + 1, floor + 2),
-      );
-    }
-  }),
-
-  floored(
-    "acquire() of several resources grants one more than the highest of the floor and their counters",
-    async (world) => {
-      const { node, rival } = world;
-      const names = ["a", "b", "c", "d"];
-      for (const [resource, counter] of [["a", 10] as const, ["b", 30] as const, ["c", 20] as const]) {
-        await setCounter(node, resource, counter);
-      }
-      for (const [floor, least, most] of [[25, 31, 32] as const, [40, 41, 41] as const, [41, 42, 42] as const]) {
-        await rival.raiseFloor({ floor });
-        const fence = await node.grant("alice", names, { fenceHint: 2 });
-        expect(fence, mistakes.notObeyed).toEqual(between(least, most));
-        for (const resource of names) expect(await rival.hold("alice", resource)).toBe(fence);
-        await node.free("alice", names);
-      }
-      await expectNext(
-        world,
-        names.map((resource, index) => [resource, between(43, 43 + index)]),
-      );
-    },
-    ["severalResources"],
-  ),
-
-  floored(
-    "acquire() with takeover grants one more than the floor",
-    async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await node.raiseFloor({ floor: 100 });
-      expect(await rival.grant("bob", "r", { takeover: "alice" }), mistakes.notObeyed).toBe(101);
-      expect(await node.grant("carol", "r", { takeover: "bob" })).toBe(102);
-    },
-    ["takeover"],
-  ),
-
-  floored("acquire() that is denied changes no counter, however high the floor", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r");
-    await node.raiseFloor({ floor: 100 });
-    for (const client of [node, rival]) await client.deny("bob", "r", { fenceHint: 50 });
-    expect(await rival.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
-    await node.free("alice", "r");
-    await expectNext(world, [["r", 101]]);
-  }),
-
-  floored("acquire() resent by the holder grants again with its fence, or with the floor", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r", { fenceHint: 10 });
-    await rival.raiseFloor({ floor: 100 });
-    for (const client of [node, rival]) {
-      expect(await client.grant("alice", "r", { fenceHint: 50 }), mistakes.applied).toEqual(oneOf(fence, 100));
-    }
-    expect(await rival.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
-    await node.free("alice", "r");
-    expect(await node.grant("alice", "r"), mistakes.notObeyed).toBe(101);
-    expect(await rival.grant("alice", "r")).toBe(101);
-  }),
-
-  floored(
-    "acquire() resent for several resources grants with their highest counter, or with the floor",
-    async ({ node, rival }) => {
-      await node.grant("alice", ["a", "b"], { fenceHint: 10 });
-      await node.hold("alice", "b", { fence: 20 });
-      await rival.raiseFloor({ floor: 100 });
-      expect(await rival.grant("alice", ["a", "b"], { fenceHint: 50 }), mistakes.applied).toEqual(oneOf(20, 100));
-      expect(await node.hold("alice", "a"), mistakes.applied).toEqual(oneOf(10, 20, 100));
-    },
-    ["severalResources"],
-  ),
-
-  floored("acquire() grants the largest safe integer, and then rejects and claims nothing", async (world) => {
-    const { node, rival } = world;
-    await node.raiseFloor({ floor: largest - 1 });
-    expect(await rival.grant("alice", "r"), mistakes.notObeyed).toBe(largest);
-    await rival.free("alice", "r");
-    await node.raiseFloor({ floor: largest });
-    for (const resource of ["r", "never claimed"]) {
-      const mistake = "acquire() must reject when no safe integer is left";
-      await expect(rival.acquire("alice", resource), mistake).rejects.toThrow("rejected");
-      expect(await node.extend("alice", resource), mistakes.claimed).toEqual({ held: false, rejoined: false });
-      expect(await node.release("alice", resource), mistakes.claimed).toBe(false);
-    }
-    expect((await rival.scan()).claims, mistakes.claimed).toEqual([]);
-  }),
-];
-
-/** A claim that joins others leaves the counter alone, unless it is below the floor. */
-const joins: readonly Fact[] = [
-  floored(
-    "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
-    async (world) => {
-      const { node, rival } = world;
-      await node.grant("alice", "r", { ...shared, fenceHint: 10 });
-      await rival.raiseFloor({ floor: 100 });
-      expect(await node.grant("bob", "r", { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(100);
-      expect(await rival.grant("carol", "r", shared)).toBe(100);
-      for (const owner of ["alice", "bob", "carol"]) {
-        expect(await rival.hold(owner, "r", shared)).toBe(100);
-        await node.free(owner, "r");
-      }
-      expect(await rival.grant("dave", "r", shared)).toBe(101);
-      expect(await node.grant("erin", "r", shared)).toBe(101);
-      expect(await node.grant("dave", "never claimed", shared), mistakes.notObeyed).toEqual(between(101, 102));
-    },
-    ["sharing"],
-  ),
-
-  floored(
-    "acquire() of a shared claim that joins counters above the floor leaves them alone",
-    async ({ node, rival }) => {
-      await node.grant("alice", "r", { ...shared, fenceHint: 500 });
-      await node.raiseFloor({ floor: 500 });
-      expect(await rival.grant("bob", "r", shared)).toBe(500);
-      await node.hold("alice", "r", { ...shared, fence: 600 });
-      expect(await rival.grant("carol", "r", shared)).toBe(600);
-      expect(await rival.hold("bob", "r", shared)).toBe(600);
-    },
-    ["sharing"],
-  ),
-
-  floored(
-    "acquire() of a shared claim on several resources obeys the floor, whether it joins on all or on some of them",
-    async ({ node, rival }) => {
-      for (const [resource, fenceHint] of [["a", 10] as const, ["b", 30] as const]) {
-        await node.grant("alice", resource, { ...shared, fenceHint });
-      }
-      for (const [owner, floor, fence] of [["bob", 20, 30] as const, ["carol", 40, 40] as const]) {
-        await rival.raiseFloor({ floor });
-        expect(await node.grant(owner, ["a", "b"], { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(fence);
-        for (const resource of ["a", "b"]) expect(await rival.hold("alice", resource, shared)).toBe(fence);
-      }
-      await rival.raiseFloor({ floor: 50 });
-      expect(await node.grant("dave", ["a", "c"], shared), mistakes.notObeyed).toBe(51);
-      expect(await rival.hold("alice", "a", shared)).toBe(51);
-      expect(await rival.hold("alice", "b", shared)).toEqual(oneOf(40, between(50, 51)));
-    },
-    ["sharing", "severalResources"],
-  ),
-
-  floored(
-    "acquire() of a shared claim resent grants again with the counter, or with the floor",
-    async ({ node, rival }) => {
-      for (const owner of ["alice", "bob"]) await node.grant(owner, "r", { ...shared, fenceHint: 10 });
-      await rival.raiseFloor({ floor: 100 });
-      expect(await rival.grant("alice", "r", { ...shared, fenceHint: 50 }), mistakes.applied).toEqual(oneOf(10, 100));
-      expect(await rival.hold("bob", "r", shared), mistakes.applied).toEqual(oneOf(10, 100));
-    },
-    ["sharing"],
-  ),
-];
-
-/** Extensions look at the counters, which a floor may have raised. */
-const extensions: readonly Fact[] = [
-  floored("extend() raises the counter no further than its fence, or the floor", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r");
-    await node.raiseFloor({ floor: 100 });
-    for (const client of [node, rival]) {
-      expect(await client.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
-    }
-    expect(await rival.hold("alice", "r", { fence: 50 }), mistakes.applied).toEqual(oneOf(50, 100));
-    expect(await rival.hold("alice", "r", { fence: 500, rejoin: true })).toBe(500);
-    await node.free("alice", "r");
-    await expectNext(world, [["r", 501]]);
-  }),
-
-  floored(
-    "extend() with rejoin advances the counter itself, or the floor that has raised it",
-    async (world) => {
-      const { node, rival } = world;
-      await setCounter(node, "lower", 5);
-      await node.raiseFloor({ floor: 100 });
-      for (const [resource, atLeast, fence] of [
-        ["lower", 1, 6],
-        ["never claimed", 1, 1],
-        ["raised by the extension", 70, 70],
-      ] as const) {
-        expect(await rival.extend("alice", resource, { fence: atLeast, rejoin: true })).toEqual(rejoined);
-        const held = await node.hold("alice", resource);
-        expect(held, mistakes.applied).toEqual(oneOf(fence, between(101, 105)));
-        await node.free("alice", resource);
-        expect(await nextFence(rival, resource), mistakes.notObeyed).toBe(Math.max(100, held) + 1);
-      }
-    },
-    ["rejoin"],
-  ),
-
-  floored(
-    "extend() with rejoin of a shared claim leaves the counter alone where it joins, or at the floor",
-    async ({ node, rival }) => {
-      await node.grant("alice", "r", { ...shared, fenceHint: 10 });
-      await node.raiseFloor({ floor: 100 });
-      expect(await rival.extend("bob", "r", { ...shared, rejoin: true })).toEqual(rejoined);
-      expect(await node.hold("alice", "r", shared), mistakes.applied).toEqual(oneOf(10, 100));
-    },
-    ["rejoin", "sharing"],
-  ),
-];
-
 /** Fails unless the view shows the floor as a number of its own, or a counter that it has raised. */
 function expectView(view: NodeView, { owner, fence }: Pick<NodeView, "owner" | "fence">, floor: number): void {
   const raised = Math.max(fence, floor);
@@ -393,208 +56,6 @@ function expectView(view: NodeView, { owner, fence }: Pick<NodeView, "owner" | "
   ];
   expect(accepted, mistakes.applied).toContainEqual({ owner: view.owner, fence: view.fence, floor: view.floor });
 }
-
-/** The facts about the floor and the epoch in what {@link LockNode.inspect} returns, if the node offers it. */
-export const inspectFloorFacts: readonly Fact[] = [
-  floored(
-    "inspect() returns the floor beside the counter, or the counter that it has raised",
-    async ({ node, rival }) => {
-      await node.raiseFloor({ epoch: 1 });
-      expect(await rival.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
-      await node.grant("alice", "r", { fenceHint: 10 });
-      await node.raiseFloor({ floor: 100 });
-      for (const client of [node, rival]) {
-        expectView(await client.inspect("r"), { owner: "alice", fence: 10 }, 100);
-        expectView(await client.inspect("never claimed"), { owner: null, fence: 0 }, 100);
-      }
-      await node.free("alice", "r");
-      expectView(await rival.inspect("r"), { owner: null, fence: 10 }, 100);
-      await rival.raiseFloor({ floor: 200 });
-      expect(await nextFence(node, "r"), mistakes.notObeyed).toBe(201);
-      expectView(await rival.inspect("r"), { owner: null, fence: 201 }, 200);
-    },
-  ),
-];
-
-/** Which clients a node serves. */
-const epochs: readonly Fact[] = [
-  floored("acquire() is served whatever its epoch while the epoch of the node is 0", async ({ node, rival }) => {
-    await node.raiseFloor({ floor: 100 });
-    for (const [index, epoch] of [1, 2, 7, 1_000_000].entries()) {
-      const fence = await rival.grant("alice", "r", { epoch }, mistakes.tooStrict);
-      expect(fence).toBe(101 + index);
-      await node.deny("bob", "r", { epoch: epoch + 1 });
-      await node.free("alice", "r");
-    }
-  }),
-
-  floored(
-    "acquire() is served if its epoch differs from that of the node by 1 at most, and no other",
-    async (world) => {
-      const { node, rival } = world;
-      for (const [index, nodeEpoch] of [1, 2, 3, 8, 15, 1_000_001].entries()) {
-        const [one, other] = index % 2 === 0 ? [node, rival] : [rival, node];
-        await one.raiseFloor({ epoch: nodeEpoch });
-        for (const epoch of [1, nodeEpoch - 3, nodeEpoch - 2, nodeEpoch + 2, nodeEpoch + 3, nodeEpoch + 10]) {
-          if (epoch >= 1 && Math.abs(epoch - nodeEpoch) > 1) await other.refuse("alice", "r", { epoch });
-        }
-        for (const epoch of [nodeEpoch - 1, nodeEpoch, nodeEpoch + 1]) {
-          if (epoch < 1) continue;
-          await other.grant("alice", "r", { epoch }, mistakes.tooStrict);
-          await other.deny("bob", "r", { epoch });
-          await one.free("alice", "r");
-        }
-      }
-    },
-  ),
-
-  floored("acquire() without an epoch counts as one of epoch 1", async ({ node, rival }) => {
-    for (const epoch of [1, 2]) {
-      await node.raiseFloor({ epoch });
-      await rival.grant("alice", "r", {}, mistakes.tooStrict);
-      await rival.free("alice", "r");
-    }
-    for (const epoch of [3, 4]) {
-      await node.raiseFloor({ epoch });
-      for (const client of [node, rival]) await client.refuse("alice", "r");
-    }
-  }),
-
-  floored("acquire() that is refused for its epoch claims nothing, and changes no counter", async (world) => {
-    const { node, rival } = world;
-    await setCounter(node, "r", 10);
-    await node.raiseFloor({ epoch: 3 });
-    for (const client of [node, rival]) {
-      await client.refuse("alice", "r", { fenceHint: 1_000, epoch: 1 });
-      await client.refuse("alice", "r", { fenceHint: 1_000, epoch: 5 });
-    }
-    expect(await node.extend("alice", "r"), mistakes.claimed).toEqual({ held: false, rejoined: false });
-    expect(await rival.grant("bob", "r", { epoch: 3 }, mistakes.claimed), mistakes.claimed).toBe(11);
-    await node.free("bob", "r");
-    expect(await rival.grant("bob", "r", { epoch: 4 })).toBe(12);
-  }),
-
-  floored(
-    "acquire() is refused for its epoch while another owner holds the resource, and changes nothing",
-    async (world) => {
-      const { node, rival } = world;
-      const fence = await node.grant("alice", "r");
-      await node.raiseFloor({ epoch: 3 });
-      for (const terms of [{}, shared, world.can("takeover") ? { takeover: "alice" } : {}]) {
-        await rival.refuse("bob", "r", { ...terms, fenceHint: 1_000 }, "a denial says nothing about the epoch");
-      }
-      expect(await node.hold("alice", "r", {}, mistakes.claimed), mistakes.claimed).toBe(fence);
-      await rival.deny("bob", "r", { epoch: 3 });
-    },
-  ),
-
-  floored(
-    "acquire() of several resources that is refused for its epoch claims none of them",
-    async ({ node, rival }) => {
-      await node.raiseFloor({ epoch: 3 });
-      await rival.refuse("alice", ["a", "b", "c"], { fenceHint: 1_000 });
-      for (const [index, resource] of ["a", "b", "c"].entries()) {
-        const fence = await node.grant("bob", resource, { epoch: 3 }, mistakes.claimed);
-        expect(fence, mistakes.claimed).toEqual(between(1, 1 + index));
-      }
-    },
-    ["severalResources"],
-  ),
-
-  floored(
-    "acquire() of a shared claim is refused for its epoch, and does not join",
-    async (world) => {
-      const { node, rival } = world;
-      await node.grant("alice", "r", shared);
-      await node.raiseFloor({ epoch: 3, floor: 100 });
-      await rival.refuse("bob", "r", shared);
-      expect(await rival.hold("alice", "r", shared), mistakes.claimed).toEqual(oneOf(1, 100));
-      await node.free("alice", "r");
-      expect(await rival.grant("carol", "r", { epoch: 3 }, mistakes.claimed)).toBe(101);
-    },
-    ["sharing"],
-  ),
-
-  floored("acquire() resent by a holder of an older epoch is refused, and its claim stays", async (world) => {
-    const { node, rival } = world;
-    const fence = await node.grant("alice", "r", { epoch: 2 });
-    await node.raiseFloor({ epoch: 4 });
-    for (const client of [node, rival]) await client.refuse("alice", "r", { epoch: 2 });
-    expect(await rival.hold("alice", "r", {}, mistakes.claimed)).toBe(fence);
-    await rival.raiseFloor({ floor: 100 });
-    const again = await node.grant("alice", "r", { epoch: 4 }, mistakes.tooStrict);
-    expect(again, mistakes.applied).toEqual(oneOf(fence, 100));
-  }),
-
-  floored("extend() and release() serve holders of all epochs", async (world) => {
-    const { node, rival } = world;
-    const fences = new Map<string, number>();
-    for (const epoch of [1, 2, 3]) fences.set(`r${epoch}`, await node.grant("alice", `r${epoch}`, { epoch }));
-    await node.raiseFloor({ epoch: 7 });
-    for (const [resource, fence] of fences) {
-      for (const client of [node, rival]) {
-        expect(await client.hold("alice", resource, {}, "extend() looks at the epoch")).toEqual(between(fence, 5));
-      }
-      await rival.free("alice", resource, {}, "release() looks at the epoch");
-      expect(await node.release("alice", resource)).toBe(false);
-      await node.grant("bob", resource, { epoch: 7 });
-    }
-  }),
-
-  floored(
-    "extend() with rejoin serves holders of all epochs",
-    async ({ node, rival }) => {
-      await node.raiseFloor({ epoch: 7 });
-      expect(await rival.extend("alice", "r", { fence: 10, rejoin: true })).toEqual(rejoined);
-      expect(await node.hold("alice", "r")).toBe(10);
-    },
-    ["rejoin"],
-  ),
-];
-
-/** The facts about waiters that are refused for their epoch, if the node keeps waiting lists. */
-export const waitingFloorFacts: readonly Fact[] = [
-  floored("acquire() that is refused for its epoch adds its waiter to no waiting list", async ({ node, rival }) => {
-    await node.raiseFloor({ epoch: 3 });
-    await node.grant("alice", "r", { epoch: 3 });
-    await rival.refuse("bob", "r", { waiter: "B" });
-    await rival.refuse("bob", "r", { waiter: "B", ...shared });
-    await rival.deny("carol", "r", { waiter: "C", epoch: 4 });
-    await rival.refuse("dave", "r", { waiter: "A", epoch: 5 });
-    expect(await node.free("alice", "r"), mistakes.claimed).toBe("C");
-    await node.grant("alice", "r", { epoch: 3 });
-    expect(await node.free("alice", "r"), mistakes.claimed).toBeUndefined();
-  }),
-
-  floored("acquire() that is refused for its epoch removes no waiter from a waiting list", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await rival.deny("bob", "r", { waiter: "B" });
-    await node.free("alice", "r", { undo: true });
-    await node.raiseFloor({ epoch: 3 });
-    await rival.refuse("bob", "r", { waiter: "B" });
-    await node.grant("alice", "r", { epoch: 3 });
-    expect(await node.free("alice", "r"), mistakes.claimed).toBe("B");
-  }),
-
-  floored(
-    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing",
-    async ({ node, rival }) => {
-      await node.raiseFloor({ epoch: 3 });
-      await node.grant("alice", "r", { ...shared, epoch: 3 });
-      await rival.refuse("bob", "r", { waiter: "B" });
-      expect(await rival.grant("carol", "r", { ...shared, epoch: 3 }, mistakes.claimed)).toBe(1);
-    },
-    ["sharing"],
-  ),
-
-  floored("raiseFloor() changes no waiting list", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    for (const waiter of ["B", "C"]) await rival.deny(freshOwner(), "r", { waiter });
-    await node.raiseFloor({ floor: 100, epoch: 1 });
-    expect(await node.free("alice", "r")).toBe("B");
-    expect(await namesOf(rival, "r")).toEqual(["C"]);
-  }),
-];
 
 const raisesAtOnce = 8;
 const rounds = 2;
@@ -616,25 +77,303 @@ async function claimRepeatedly(client: Client, resource: string, known: { floor:
   expectStrictlyIncreasing(fences);
 }
 
-/** Calls that arrive at the same time. */
-const races: readonly Fact[] = [
-  floored("raiseFloor() sent many times at once leaves the highest floor and the highest epoch", async (world) => {
-    const clients = [world.node, world.rival];
-    for (let round = 1; round <= rounds; round++) {
-      const highest = { floor: 1_000 * round + raisesAtOnce, epoch: 100 * round + raisesAtOnce };
-      const [floors, epochs] = [mixed(raisesAtOnce, 5), mixed(raisesAtOnce, 3)];
-      const sent = floors.map((floor, index) => {
-        const minimum = { floor: 1_000 * round + floor, epoch: 100 * round + (epochs[index] as number) };
-        return (clients[index % 2] as Client).raiseFloor(minimum);
-      });
-      await Promise.all(sent);
-      for (const client of clients) expect(await client.raiseFloor(), "a raise is not atomic").toEqual(highest);
+/** The fact about a node that must have both methods, or declare that it has neither. */
+export const floorOfferFacts: readonly Fact[] = facts({
+  "the node offers raiseFloor() and scan()": async ({ node, rival }) => {
+    for (const { raiseFloor, scan } of [node.node, rival.node]) {
+      expect([typeof raiseFloor, typeof scan], mistakes.neither).toEqual(["function", "function"]);
     }
-  }),
+  },
+});
 
-  floored(
-    "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls",
-    async (world) => {
+/** The facts about the floor and the epoch of a node, if it keeps them. */
+export const floorFacts: readonly Fact[] = [
+  ...factsNeeding(["floor"], {
+    // The floor and the epoch only rise.
+    "raiseFloor() with zeros returns 0 and 0 on a fresh node, and changes nothing": async (world) => {
+      for (const client of [world.node, world.rival]) expect(await client.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
+      await world.node.grant("alice", "r", { epoch: 7 });
+      await world.node.free("alice", "r");
+      await expectNext(world, [
+        ["r", 2],
+        ["never claimed", between(1, 3)],
+      ]);
+    },
+
+    "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients": async (world) => {
+      const { node, rival } = world;
+      const steps = [
+        { asked: { floor: 100 }, after: { floor: 100, epoch: 0 } },
+        { asked: { floor: 50, epoch: 3 }, after: { floor: 100, epoch: 3 } },
+        { asked: { epoch: 2 }, after: { floor: 100, epoch: 3 } },
+        { asked: { floor: 200, epoch: 1 }, after: { floor: 200, epoch: 3 } },
+        { asked: { floor: 199, epoch: 4 }, after: { floor: 200, epoch: 4 } },
+        { asked: { floor: 201, epoch: 11 }, after: { floor: 201, epoch: 11 } },
+        { asked: {}, after: { floor: 201, epoch: 11 } },
+      ];
+      for (const [index, { asked, after }] of steps.entries()) {
+        const [one, other] = index % 2 === 0 ? [node, rival] : [rival, node];
+        expect(await one.raiseFloor(asked), mistakes.lowered).toEqual(after);
+        expect(await other.raiseFloor(), mistakes.lowered).toEqual(after);
+      }
+      expect(await node.grant("alice", "r", { epoch: 11 })).toBe(202);
+    },
+
+    "raiseFloor() keeps every digit of the floor and the epoch": async (world) => {
+      for (const floor of [
+        4_294_967_297,
+        Math.floor(world.nowMs()) * 1_000 + 357,
+        2 ** 53 - 2 ** 50 - 1,
+        largest - 2,
+      ]) {
+        expect(await world.node.raiseFloor({ floor })).toEqual({ floor, epoch: 0 });
+        expect(await nextFence(world.rival, `r ${floor}`), mistakes.notObeyed).toBe(floor + 1);
+      }
+      expect(await world.node.raiseFloor({ epoch: largest - 2 })).toEqual({
+        floor: between(largest - 2, largest - 1),
+        epoch: largest - 2,
+      });
+      await world.rival.refuse("alice", "r", { epoch: largest - 4 });
+      await world.rival.refuse("alice", "r", { epoch: largest });
+    },
+
+    "raiseFloor() rejects a malformed request, and changes nothing": async (world) => {
+      const { node, rival, timeoutMs } = world;
+      const bad = [-1, Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2 ** 53, 7n, "7", null, undefined];
+      const request = { floor: 1_000, epoch: 1_000, timeoutMs };
+      const flaws = bad.flatMap((value) => [{ floor: value }, { epoch: value }]);
+      const raise = async (flawed: typeof request) => node.node.raiseFloor?.(flawed);
+      await expectRejections("raiseFloor()", raise, request, flaws);
+      expect(await rival.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
+      await expectNext(world, [["r", 1]]);
+    },
+
+    "the floor and the epoch outlive claims and counters": async (world) => {
+      await world.node.raiseFloor({ floor: 100, epoch: 3 });
+      await world.leap(400 * dayMs);
+      expect(await world.rival.raiseFloor(), mistakes.lost).toEqual({ floor: 100, epoch: 3 });
+      await world.rival.refuse("alice", "r");
+      expect(await world.rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);
+    },
+
+    // A grant counts every counter below the floor as the floor.
+    "acquire() grants one more than the floor if the counter is lower, through either client": async (world) => {
+      const { node, rival } = world;
+      await setCounter(node, "lower", 5);
+      await setCounter(node, "one lower", 99);
+      await claimAndExpire(world, "alice", "expired");
+      await node.raiseFloor({ floor: 100 });
+      await expectNext(world, [
+        ["never claimed", between(101, 103)],
+        ["also never claimed", between(101, 104)],
+        ["lower", between(101, 105)],
+        ["one lower", between(101, 106)],
+        ["expired", between(101, 107)],
+        ["lower", between(102, 108)],
+        ["never claimed", between(102, 109)],
+      ]);
+      await rival.raiseFloor({ floor: 200 });
+      await expectNext(world, [
+        ["never claimed", 201],
+        ["lower", between(201, 202)],
+        ["claimed for the first time", between(201, 203)],
+      ]);
+    },
+
+    "acquire() grants one more than the counter if that is not below the floor": async (world) => {
+      await setCounter(world.node, "equal", 100);
+      await setCounter(world.node, "higher", 1_000);
+      await world.rival.raiseFloor({ floor: 100 });
+      await expectNext(world, [
+        ["equal", between(101, 1_001)],
+        ["higher", between(1_001, 1_002)],
+        ["higher", between(1_002, 1_003)],
+      ]);
+    },
+
+    "acquire() grants exactly the hint if that is above the floor": async ({ node, rival }) => {
+      await node.raiseFloor({ floor: 1_000 });
+      for (const [fenceHint, fence] of [
+        [999, 1_001],
+        [1_000, between(1_001, 1_002)],
+        [1_001, between(1_001, 1_003)],
+        [1_002, between(1_002, 1_004)],
+        [123_456_789, 123_456_789],
+      ] as const) {
+        expect(await rival.grant("alice", `hint ${fenceHint}`, { fenceHint }), mistakes.notObeyed).toEqual(fence);
+      }
+    },
+
+    "acquire() obeys a floor that is further ahead of the clock than a hint may be": async (world) => {
+      const floor = (Math.floor(world.nowMs()) + 10 * dayMs) * 1_000 + 357;
+      await world.node.raiseFloor({ floor });
+      for (const fenceHint of [1, largest]) {
+        const fence = await world.rival.grant("alice", `hint ${fenceHint}`, { fenceHint });
+        expect(fence, "the floor is limited like a hint, or the hint no longer is").toEqual(
+          between(floor + 1, floor + 2),
+        );
+      }
+    },
+
+    "acquire() that is denied changes no counter, however high the floor": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r");
+      await node.raiseFloor({ floor: 100 });
+      for (const client of [node, rival]) await client.deny("bob", "r", { fenceHint: 50 });
+      expect(await rival.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
+      await node.free("alice", "r");
+      await expectNext(world, [["r", 101]]);
+    },
+
+    "acquire() resent by the holder grants again with its fence, or with the floor": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      await rival.raiseFloor({ floor: 100 });
+      for (const client of [node, rival]) {
+        expect(await client.grant("alice", "r", { fenceHint: 50 }), mistakes.applied).toEqual(oneOf(fence, 100));
+      }
+      expect(await rival.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
+      await node.free("alice", "r");
+      expect(await node.grant("alice", "r"), mistakes.notObeyed).toBe(101);
+      expect(await rival.grant("alice", "r")).toBe(101);
+    },
+
+    "acquire() grants the largest safe integer, and then rejects and claims nothing": async (world) => {
+      const { node, rival } = world;
+      await node.raiseFloor({ floor: largest - 1 });
+      expect(await rival.grant("alice", "r"), mistakes.notObeyed).toBe(largest);
+      await rival.free("alice", "r");
+      await node.raiseFloor({ floor: largest });
+      for (const resource of ["r", "never claimed"]) {
+        const mistake = "acquire() must reject when no safe integer is left";
+        await expect(rival.acquire("alice", resource), mistake).rejects.toThrow("rejected");
+        expect(await node.extend("alice", resource), mistakes.claimed).toEqual({ held: false, rejoined: false });
+        expect(await node.release("alice", resource), mistakes.claimed).toBe(false);
+      }
+      expect((await rival.scan()).claims, mistakes.claimed).toEqual([]);
+    },
+
+    // Extensions look at the counters, which a floor may have raised.
+    "extend() raises the counter no further than its fence, or the floor": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r");
+      await node.raiseFloor({ floor: 100 });
+      for (const client of [node, rival]) {
+        expect(await client.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
+      }
+      expect(await rival.hold("alice", "r", { fence: 50 }), mistakes.applied).toEqual(oneOf(50, 100));
+      expect(await rival.hold("alice", "r", { fence: 500, rejoin: true })).toBe(500);
+      await node.free("alice", "r");
+      await expectNext(world, [["r", 501]]);
+    },
+
+    // Which clients a node serves.
+    "acquire() is served whatever its epoch while the epoch of the node is 0": async ({ node, rival }) => {
+      await node.raiseFloor({ floor: 100 });
+      for (const [index, epoch] of [1, 2, 7, 1_000_000].entries()) {
+        const fence = await rival.grant("alice", "r", { epoch }, mistakes.tooStrict);
+        expect(fence).toBe(101 + index);
+        await node.deny("bob", "r", { epoch: epoch + 1 });
+        await node.free("alice", "r");
+      }
+    },
+
+    "acquire() is served if its epoch differs from that of the node by 1 at most, and no other": async (world) => {
+      const { node, rival } = world;
+      for (const [index, nodeEpoch] of [1, 2, 3, 8, 15, 1_000_001].entries()) {
+        const [one, other] = index % 2 === 0 ? [node, rival] : [rival, node];
+        await one.raiseFloor({ epoch: nodeEpoch });
+        for (const epoch of [1, nodeEpoch - 3, nodeEpoch - 2, nodeEpoch + 2, nodeEpoch + 3, nodeEpoch + 10]) {
+          if (epoch >= 1 && Math.abs(epoch - nodeEpoch) > 1) await other.refuse("alice", "r", { epoch });
+        }
+        for (const epoch of [nodeEpoch - 1, nodeEpoch, nodeEpoch + 1]) {
+          if (epoch < 1) continue;
+          await other.grant("alice", "r", { epoch }, mistakes.tooStrict);
+          await other.deny("bob", "r", { epoch });
+          await one.free("alice", "r");
+        }
+      }
+    },
+
+    "acquire() without an epoch counts as one of epoch 1": async ({ node, rival }) => {
+      for (const epoch of [1, 2]) {
+        await node.raiseFloor({ epoch });
+        await rival.grant("alice", "r", {}, mistakes.tooStrict);
+        await rival.free("alice", "r");
+      }
+      for (const epoch of [3, 4]) {
+        await node.raiseFloor({ epoch });
+        for (const client of [node, rival]) await client.refuse("alice", "r");
+      }
+    },
+
+    "acquire() that is refused for its epoch claims nothing, and changes no counter": async (world) => {
+      const { node, rival } = world;
+      await setCounter(node, "r", 10);
+      await node.raiseFloor({ epoch: 3 });
+      for (const client of [node, rival]) {
+        await client.refuse("alice", "r", { fenceHint: 1_000, epoch: 1 });
+        await client.refuse("alice", "r", { fenceHint: 1_000, epoch: 5 });
+      }
+      expect(await node.extend("alice", "r"), mistakes.claimed).toEqual({ held: false, rejoined: false });
+      expect(await rival.grant("bob", "r", { epoch: 3 }, mistakes.claimed), mistakes.claimed).toBe(11);
+      await node.free("bob", "r");
+      expect(await rival.grant("bob", "r", { epoch: 4 })).toBe(12);
+    },
+
+    "acquire() is refused for its epoch while another owner holds the resource, and changes nothing": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r");
+      await node.raiseFloor({ epoch: 3 });
+      for (const terms of [{}, shared, world.can("takeover") ? { takeover: "alice" } : {}]) {
+        await rival.refuse("bob", "r", { ...terms, fenceHint: 1_000 }, "a denial says nothing about the epoch");
+      }
+      expect(await node.hold("alice", "r", {}, mistakes.claimed), mistakes.claimed).toBe(fence);
+      await rival.deny("bob", "r", { epoch: 3 });
+    },
+
+    "acquire() resent by a holder of an older epoch is refused, and its claim stays": async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r", { epoch: 2 });
+      await node.raiseFloor({ epoch: 4 });
+      for (const client of [node, rival]) await client.refuse("alice", "r", { epoch: 2 });
+      expect(await rival.hold("alice", "r", {}, mistakes.claimed)).toBe(fence);
+      await rival.raiseFloor({ floor: 100 });
+      const again = await node.grant("alice", "r", { epoch: 4 }, mistakes.tooStrict);
+      expect(again, mistakes.applied).toEqual(oneOf(fence, 100));
+    },
+
+    "extend() and release() serve holders of all epochs": async (world) => {
+      const { node, rival } = world;
+      const fences = new Map<string, number>();
+      for (const epoch of [1, 2, 3]) fences.set(`r${epoch}`, await node.grant("alice", `r${epoch}`, { epoch }));
+      await node.raiseFloor({ epoch: 7 });
+      for (const [resource, fence] of fences) {
+        for (const client of [node, rival]) {
+          expect(await client.hold("alice", resource, {}, "extend() looks at the epoch")).toEqual(between(fence, 5));
+        }
+        await rival.free("alice", resource, {}, "release() looks at the epoch");
+        expect(await node.release("alice", resource)).toBe(false);
+        await node.grant("bob", resource, { epoch: 7 });
+      }
+    },
+
+    // Calls that arrive at the same time.
+    "raiseFloor() sent many times at once leaves the highest floor and the highest epoch": async (world) => {
+      const clients = [world.node, world.rival];
+      for (let round = 1; round <= rounds; round++) {
+        const highest = { floor: 1_000 * round + raisesAtOnce, epoch: 100 * round + raisesAtOnce };
+        const [floors, epochs] = [mixed(raisesAtOnce, 5), mixed(raisesAtOnce, 3)];
+        const sent = floors.map((floor, index) => {
+          const minimum = { floor: 1_000 * round + floor, epoch: 100 * round + (epochs[index] as number) };
+          return (clients[index % 2] as Client).raiseFloor(minimum);
+        });
+        await Promise.all(sent);
+        for (const client of clients) expect(await client.raiseFloor(), "a raise is not atomic").toEqual(highest);
+      }
+    },
+
+    "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls": async (world) => {
       const known = { floor: 0, isOver: false };
       const workers = Array.from({ length: 8 }, (_, index) =>
         claimRepeatedly(index % 2 === 0 ? world.node : world.rival, `r${index}`, known),
@@ -649,11 +388,8 @@ const races: readonly Fact[] = [
       };
       await Promise.all([...workers, raise().finally(() => (known.isOver = true))]);
     },
-  ),
 
-  floored(
-    "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls",
-    async (world) => {
+    "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls": async (world) => {
       const { node, rival } = world;
       for (let epoch = 1; epoch <= 2 * rounds; epoch += 2) {
         const resource = `r${epoch}`;
@@ -668,39 +404,239 @@ const races: readonly Fact[] = [
         }
       }
     },
-  ),
-];
+  }),
+  ...factsNeeding(["floor", "severalResources"], {
+    "acquire() of several resources grants one more than the highest of the floor and their counters": async (
+      world,
+    ) => {
+      const { node, rival } = world;
+      const names = ["a", "b", "c", "d"];
+      for (const [resource, counter] of [["a", 10] as const, ["b", 30] as const, ["c", 20] as const]) {
+        await setCounter(node, resource, counter);
+      }
+      for (const [floor, least, most] of [[25, 31, 32] as const, [40, 41, 41] as const, [41, 42, 42] as const]) {
+        await rival.raiseFloor({ floor });
+        const fence = await node.grant("alice", names, { fenceHint: 2 });
+        expect(fence, mistakes.notObeyed).toEqual(between(least, most));
+        for (const resource of names) expect(await rival.hold("alice", resource)).toBe(fence);
+        await node.free("alice", names);
+      }
+      await expectNext(
+        world,
+        names.map((resource, index) => [resource, between(43, 43 + index)]),
+      );
+    },
 
-/** The facts about the floor and the epoch of a node, if it keeps them. */
-export const floorFacts: readonly Fact[] = [...raises, ...grants, ...joins, ...extensions, ...epochs, ...races];
+    "acquire() resent for several resources grants with their highest counter, or with the floor": async ({
+      node,
+      rival,
+    }) => {
+      await node.grant("alice", ["a", "b"], { fenceHint: 10 });
+      await node.hold("alice", "b", { fence: 20 });
+      await rival.raiseFloor({ floor: 100 });
+      expect(await rival.grant("alice", ["a", "b"], { fenceHint: 50 }), mistakes.applied).toEqual(oneOf(20, 100));
+      expect(await node.hold("alice", "a"), mistakes.applied).toEqual(oneOf(10, 20, 100));
+    },
 
-/** The facts about nodes in two processes. */
-export const processFloorFacts: readonly Fact[] = [
-  floored("a floor and an epoch that one process raises are obeyed by another, at once", async (world) => {
-    const clients = [world.node, await world.inOtherProcess()] as const;
-    for (let round = 1; round <= rounds; round++) {
-      const [one, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-      const raised = { floor: 100 * round, epoch: 3 * round };
-      await one.raiseFloor(raised);
-      expect(await other.grant("alice", "r", { epoch: raised.epoch }), mistakes.notRaised).toBe(raised.floor + 1);
-      await other.refuse("bob", "r", { epoch: raised.epoch - 2 });
-      expect(await other.raiseFloor()).toEqual({ ...raised, floor: between(raised.floor, raised.floor + 1) });
-      await one.free("alice", "r");
-    }
+    "acquire() of several resources that is refused for its epoch claims none of them": async ({ node, rival }) => {
+      await node.raiseFloor({ epoch: 3 });
+      await rival.refuse("alice", ["a", "b", "c"], { fenceHint: 1_000 });
+      for (const [index, resource] of ["a", "b", "c"].entries()) {
+        const fence = await node.grant("bob", resource, { epoch: 3 }, mistakes.claimed);
+        expect(fence, mistakes.claimed).toEqual(between(1, 1 + index));
+      }
+    },
+  }),
+  ...factsNeeding(["floor", "takeover"], {
+    "acquire() with takeover grants one more than the floor": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.raiseFloor({ floor: 100 });
+      expect(await rival.grant("bob", "r", { takeover: "alice" }), mistakes.notObeyed).toBe(101);
+      expect(await node.grant("carol", "r", { takeover: "bob" })).toBe(102);
+    },
+  }),
+  ...factsNeeding(["floor", "sharing"], {
+    // A claim that joins others leaves the counter alone, unless it is below the floor.
+    "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters":
+      async (world) => {
+        const { node, rival } = world;
+        await node.grant("alice", "r", { ...shared, fenceHint: 10 });
+        await rival.raiseFloor({ floor: 100 });
+        expect(await node.grant("bob", "r", { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(100);
+        expect(await rival.grant("carol", "r", shared)).toBe(100);
+        for (const owner of ["alice", "bob", "carol"]) {
+          expect(await rival.hold(owner, "r", shared)).toBe(100);
+          await node.free(owner, "r");
+        }
+        expect(await rival.grant("dave", "r", shared)).toBe(101);
+        expect(await node.grant("erin", "r", shared)).toBe(101);
+        expect(await node.grant("dave", "never claimed", shared), mistakes.notObeyed).toEqual(between(101, 102));
+      },
+
+    "acquire() of a shared claim that joins counters above the floor leaves them alone": async ({ node, rival }) => {
+      await node.grant("alice", "r", { ...shared, fenceHint: 500 });
+      await node.raiseFloor({ floor: 500 });
+      expect(await rival.grant("bob", "r", shared)).toBe(500);
+      await node.hold("alice", "r", { ...shared, fence: 600 });
+      expect(await rival.grant("carol", "r", shared)).toBe(600);
+      expect(await rival.hold("bob", "r", shared)).toBe(600);
+    },
+
+    "acquire() of a shared claim resent grants again with the counter, or with the floor": async ({ node, rival }) => {
+      for (const owner of ["alice", "bob"]) await node.grant(owner, "r", { ...shared, fenceHint: 10 });
+      await rival.raiseFloor({ floor: 100 });
+      expect(await rival.grant("alice", "r", { ...shared, fenceHint: 50 }), mistakes.applied).toEqual(oneOf(10, 100));
+      expect(await rival.hold("bob", "r", shared), mistakes.applied).toEqual(oneOf(10, 100));
+    },
+
+    "acquire() of a shared claim is refused for its epoch, and does not join": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r", shared);
+      await node.raiseFloor({ epoch: 3, floor: 100 });
+      await rival.refuse("bob", "r", shared);
+      expect(await rival.hold("alice", "r", shared), mistakes.claimed).toEqual(oneOf(1, 100));
+      await node.free("alice", "r");
+      expect(await rival.grant("carol", "r", { epoch: 3 }, mistakes.claimed)).toBe(101);
+    },
+  }),
+  ...factsNeeding(["floor", "sharing", "severalResources"], {
+    "acquire() of a shared claim on several resources obeys the floor, whether it joins on all or on some of them":
+      async ({ node, rival }) => {
+        for (const [resource, fenceHint] of [["a", 10] as const, ["b", 30] as const]) {
+          await node.grant("alice", resource, { ...shared, fenceHint });
+        }
+        for (const [owner, floor, fence] of [["bob", 20, 30] as const, ["carol", 40, 40] as const]) {
+          await rival.raiseFloor({ floor });
+          expect(await node.grant(owner, ["a", "b"], { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(fence);
+          for (const resource of ["a", "b"]) expect(await rival.hold("alice", resource, shared)).toBe(fence);
+        }
+        await rival.raiseFloor({ floor: 50 });
+        expect(await node.grant("dave", ["a", "c"], shared), mistakes.notObeyed).toBe(51);
+        expect(await rival.hold("alice", "a", shared)).toBe(51);
+        expect(await rival.hold("alice", "b", shared)).toEqual(oneOf(40, between(50, 51)));
+      },
+  }),
+  ...factsNeeding(["floor", "rejoin"], {
+    "extend() with rejoin advances the counter itself, or the floor that has raised it": async (world) => {
+      const { node, rival } = world;
+      await setCounter(node, "lower", 5);
+      await node.raiseFloor({ floor: 100 });
+      for (const [resource, atLeast, fence] of [
+        ["lower", 1, 6],
+        ["never claimed", 1, 1],
+        ["raised by the extension", 70, 70],
+      ] as const) {
+        expect(await rival.extend("alice", resource, { fence: atLeast, rejoin: true })).toEqual(rejoined);
+        const held = await node.hold("alice", resource);
+        expect(held, mistakes.applied).toEqual(oneOf(fence, between(101, 105)));
+        await node.free("alice", resource);
+        expect(await nextFence(rival, resource), mistakes.notObeyed).toBe(Math.max(100, held) + 1);
+      }
+    },
+
+    "extend() with rejoin serves holders of all epochs": async ({ node, rival }) => {
+      await node.raiseFloor({ epoch: 7 });
+      expect(await rival.extend("alice", "r", { fence: 10, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "r")).toBe(10);
+    },
+  }),
+  ...factsNeeding(["floor", "rejoin", "sharing"], {
+    "extend() with rejoin of a shared claim leaves the counter alone where it joins, or at the floor": async ({
+      node,
+      rival,
+    }) => {
+      await node.grant("alice", "r", { ...shared, fenceHint: 10 });
+      await node.raiseFloor({ floor: 100 });
+      expect(await rival.extend("bob", "r", { ...shared, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "r", shared), mistakes.applied).toEqual(oneOf(10, 100));
+    },
+  }),
+  ...factsNeeding(["floor", "inspect"], {
+    "inspect() returns the floor beside the counter, or the counter that it has raised": async ({ node, rival }) => {
+      await node.raiseFloor({ epoch: 1 });
+      expect(await rival.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+      await node.grant("alice", "r", { fenceHint: 10 });
+      await node.raiseFloor({ floor: 100 });
+      for (const client of [node, rival]) {
+        expectView(await client.inspect("r"), { owner: "alice", fence: 10 }, 100);
+        expectView(await client.inspect("never claimed"), { owner: null, fence: 0 }, 100);
+      }
+      await node.free("alice", "r");
+      expectView(await rival.inspect("r"), { owner: null, fence: 10 }, 100);
+      await rival.raiseFloor({ floor: 200 });
+      expect(await nextFence(node, "r"), mistakes.notObeyed).toBe(201);
+      expectView(await rival.inspect("r"), { owner: null, fence: 201 }, 200);
+    },
+  }),
+  ...factsNeeding(["floor", "waitingLists"], {
+    "acquire() that is refused for its epoch adds its waiter to no waiting list": async ({ node, rival }) => {
+      await node.raiseFloor({ epoch: 3 });
+      await node.grant("alice", "r", { epoch: 3 });
+      await rival.refuse("bob", "r", { waiter: "B" });
+      await rival.refuse("bob", "r", { waiter: "B", ...shared });
+      await rival.deny("carol", "r", { waiter: "C", epoch: 4 });
+      await rival.refuse("dave", "r", { waiter: "A", epoch: 5 });
+      expect(await node.free("alice", "r"), mistakes.claimed).toBe("C");
+      await node.grant("alice", "r", { epoch: 3 });
+      expect(await node.free("alice", "r"), mistakes.claimed).toBeUndefined();
+    },
+
+    "acquire() that is refused for its epoch removes no waiter from a waiting list": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await rival.deny("bob", "r", { waiter: "B" });
+      await node.free("alice", "r", { undo: true });
+      await node.raiseFloor({ epoch: 3 });
+      await rival.refuse("bob", "r", { waiter: "B" });
+      await node.grant("alice", "r", { epoch: 3 });
+      expect(await node.free("alice", "r"), mistakes.claimed).toBe("B");
+    },
+
+    "raiseFloor() changes no waiting list": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      for (const waiter of ["B", "C"]) await rival.deny(freshOwner(), "r", { waiter });
+      await node.raiseFloor({ floor: 100, epoch: 1 });
+      expect(await node.free("alice", "r")).toBe("B");
+      expect(await namesOf(rival, "r")).toEqual(["C"]);
+    },
+  }),
+  ...factsNeeding(["floor", "sharing", "waitingLists"], {
+    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing": async ({
+      node,
+      rival,
+    }) => {
+      await node.raiseFloor({ epoch: 3 });
+      await node.grant("alice", "r", { ...shared, epoch: 3 });
+      await rival.refuse("bob", "r", { waiter: "B" });
+      expect(await rival.grant("carol", "r", { ...shared, epoch: 3 }, mistakes.claimed)).toBe(1);
+    },
+  }),
+  ...factsNeeding(["floor", "otherProcess"], {
+    "a floor and an epoch that one process raises are obeyed by another, at once": async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      for (let round = 1; round <= rounds; round++) {
+        const [one, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const raised = { floor: 100 * round, epoch: 3 * round };
+        await one.raiseFloor(raised);
+        expect(await other.grant("alice", "r", { epoch: raised.epoch }), mistakes.notRaised).toBe(raised.floor + 1);
+        await other.refuse("bob", "r", { epoch: raised.epoch - 2 });
+        expect(await other.raiseFloor()).toEqual({ ...raised, floor: between(raised.floor, raised.floor + 1) });
+        await one.free("alice", "r");
+      }
+    },
   }),
 ];
 
 /** The facts about an unreachable server. */
-export const outageFloorFacts: readonly Fact[] = [
-  floored("raiseFloor() and scan() reject in time while the server is unreachable", async (world) => {
+export const outageFloorFacts: readonly Fact[] = factsNeeding(["floor", "server"], {
+  "raiseFloor() and scan() reject in time while the server is unreachable": async (world) => {
     await stopNoticeably(world);
     const { node } = world.node as { node: Required<LockNode> };
     const timeoutMs = 100;
     await expectRejection(world, "raiseFloor()", () => node.raiseFloor({ floor: 100, epoch: 0, timeoutMs }));
     await expectRejection(world, "scan()", () => node.scan({ timeoutMs }));
-  }),
+  },
 
-  floored("the floor and the epoch outlive the connection that raised them", async (world) => {
+  "the floor and the epoch outlive the connection that raised them": async (world) => {
     for (const [floor, epoch] of [[100, 3] as const, [200, 4] as const]) {
       await world.node.raiseFloor({ floor });
       await world.rival.raiseFloor({ epoch });
@@ -720,15 +656,26 @@ export const outageFloorFacts: readonly Fact[] = [
       expect(await world.rival.grant("alice", "r", { epoch }), mistakes.lost).toBe(floor + 1);
       await world.node.free("alice", "r");
     }
-  }),
-];
+  },
+});
+
+/** The facts about whole Redlocks. */
+export const redlockFloorFacts: readonly Fact<RedlockWorld>[] = factsNeeding<RedlockWorld>(["floor"], {
+  "Redlock grants fences above the floor of a majority of its nodes": async (world) => {
+    const floor = ((world.nodes[0] as World).nowMs() + 10 * dayMs) * 1_000;
+    await Promise.all(world.nodes.slice(0, 3).map(({ node }) => node.raiseFloor({ floor: Math.floor(floor) })));
+    for (const redlock of [world.redlock, world.rivalRedlock]) {
+      const lock = await redlock.acquire("r");
+      expect(lock.fence, mistakes.notObeyed).toBeGreaterThan(floor);
+      await lock.release();
+    }
+  },
+});
 
 /** The facts about a floor that lasts for seconds. */
 export const lastingFloorFacts: readonly LastingFact[] = [
-  {
-    statement: "the floor and the epoch last for seconds",
-    needs: ["floor"],
-    async begin({ node, rival }) {
+  ...lastingFactsNeeding(["floor"], {
+    "the floor and the epoch last for seconds": async ({ node, rival }) => {
       await node.raiseFloor({ floor: 100, epoch: 3 });
       return async () => {
         expect(await rival.raiseFloor(), mistakes.lost).toEqual({ floor: 100, epoch: 3 });
@@ -736,15 +683,9 @@ export const lastingFloorFacts: readonly LastingFact[] = [
         expect(await rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);
       };
     },
-  },
-];
-
-/** Those about the process that raised it and has ended meanwhile. */
-export const lastingProcessFloorFacts: readonly LastingFact[] = [
-  {
-    statement: "the floor and the epoch last for seconds after the process that raised them has ended",
-    needs: ["floor"],
-    async begin(world) {
+  }),
+  ...lastingFactsNeeding(["floor", "otherProcess"], {
+    "the floor and the epoch last for seconds after the process that raised them has ended": async (world) => {
       const { client, kill } = await world.inOwnProcess();
       await client.raiseFloor({ floor: 100, epoch: 3 });
       await kill();
@@ -753,18 +694,5 @@ export const lastingProcessFloorFacts: readonly LastingFact[] = [
         expect(await world.rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);
       };
     },
-  },
-];
-
-/** The facts about whole Redlocks. */
-export const redlockFloorFacts: readonly Fact<RedlockWorld>[] = [
-  factNeeding("floor", "Redlock grants fences above the floor of a majority of its nodes", async (world) => {
-    const floor = ((world.nodes[0] as World).nowMs() + 10 * dayMs) * 1_000;
-    await Promise.all(world.nodes.slice(0, 3).map(({ node }) => node.raiseFloor({ floor: Math.floor(floor) })));
-    for (const redlock of [world.redlock, world.rivalRedlock]) {
-      const lock = await redlock.acquire("r");
-      expect(lock.fence, mistakes.notObeyed).toBeGreaterThan(floor);
-      await lock.release();
-    }
   }),
 ];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
 import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { afterExpiry } from "../world/expectations.ts";
@@ -7,13 +7,16 @@ import { briefMs, claimAndExpire, claimWhenFree, expireBriefClaims, nextFence, w
 
 /** The facts about {@link LockNode.inspect}, if the node offers it. */
 export const inspectFacts: readonly Fact[] = [
-  fact("inspect() of a resource never claimed returns no owner and fence 0", async ({ node }) => {
-    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
-  }),
+  ...factsNeeding(["inspect"], {
+    "inspect() of a resource never claimed returns no owner and fence 0": async ({ node }) => {
+      expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+    },
 
-  fact(
-    "inspect() returns the owner, the remaining time and the fence to either client",
-    async ({ node, rival, endsExactly }) => {
+    "inspect() returns the owner, the remaining time and the fence to either client": async ({
+      node,
+      rival,
+      endsExactly,
+    }) => {
       const fence = await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 });
       for (const client of [node, rival]) {
         const view = await client.inspect("r");
@@ -22,59 +25,75 @@ export const inspectFacts: readonly Fact[] = [
         if (endsExactly) expect(view.remainingMs).toBeLessThanOrEqual(minuteMs);
       }
     },
-  ),
 
-  fact("inspect() returns a remaining time that runs down", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: minuteMs });
-    const before = (await world.node.inspect("r")).remainingMs as number;
-    await world.pass(50);
-    const after = (await world.node.inspect("r")).remainingMs as number;
-    if (world.endsExactly) expect(after).toBeLessThan(before);
-    expect(after).toBeLessThanOrEqual(before);
+    "inspect() returns a remaining time that runs down": async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: minuteMs });
+      const before = (await world.node.inspect("r")).remainingMs as number;
+      await world.pass(50);
+      const after = (await world.node.inspect("r")).remainingMs as number;
+      if (world.endsExactly) expect(after).toBeLessThan(before);
+      expect(after).toBeLessThanOrEqual(before);
+    },
+
+    "inspect() of a released resource returns no owner and the last fence": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
+      await node.release("alice", "r");
+      for (const client of [node, rival]) {
+        expect(await client.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
+      }
+    },
+
+    "inspect() of an expired claim returns no owner and the last fence": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      expect(await world.node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: afterExpiry(fence) });
+    },
+
+    "inspect() returns the remaining time and the fence that an extension set": async ({ node, endsExactly }) => {
+      await node.grant("alice", "r", { ttlMs: minuteMs });
+      await node.hold("alice", "r", { ttlMs: 60 * minuteMs, fence: 1_000 });
+      const { fence, remainingMs } = await node.inspect("r");
+      expect(fence).toBe(1_000);
+      expect(remainingMs).toBeGreaterThan(minuteMs);
+      if (endsExactly) expect(remainingMs).toBeLessThanOrEqual(60 * minuteMs);
+    },
+
+    "inspect() changes neither claim nor counter": async ({ node, rival }) => {
+      await node.inspect("r");
+      const fence = await node.grant("alice", "r");
+      expect(fence).toBe(1);
+      for (const client of [node, rival, node]) await client.inspect("r");
+      expect(await node.hold("alice", "r")).toBe(fence);
+      await node.release("alice", "r");
+      await rival.inspect("r");
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    },
+
+    "inspect() does not prolong the claim": async (world) => {
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        expect(await world.rival.inspect(name)).toMatchObject({ owner: "alice" });
+      });
+      await claimWhenFree(world, resource);
+    },
   }),
-
-  fact("inspect() of a released resource returns no owner and the last fence", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
-    await node.release("alice", "r");
-    for (const client of [node, rival]) {
-      expect(await client.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
-    }
+  ...factsNeeding(["inspect", "takeover"], {
+    "inspect() returns the new owner after a takeover": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      const fence = await node.grant("bob", "r", { takeover: "alice" });
+      expect(await rival.inspect("r")).toMatchObject({ owner: "bob", fence });
+    },
   }),
-
-  fact("inspect() of an expired claim returns no owner and the last fence", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    expect(await world.node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: afterExpiry(fence) });
-  }),
-
-  fact("inspect() returns the remaining time and the fence that an extension set", async ({ node, endsExactly }) => {
-    await node.grant("alice", "r", { ttlMs: minuteMs });
-    await node.hold("alice", "r", { ttlMs: 60 * minuteMs, fence: 1_000 });
-    const { fence, remainingMs } = await node.inspect("r");
-    expect(fence).toBe(1_000);
-    expect(remainingMs).toBeGreaterThan(minuteMs);
-    if (endsExactly) expect(remainingMs).toBeLessThanOrEqual(60 * minuteMs);
-  }),
-
-  factNeeding("takeover", "inspect() returns the new owner after a takeover", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    const fence = await node.grant("bob", "r", { takeover: "alice" });
-    expect(await rival.inspect("r")).toMatchObject({ owner: "bob", fence });
-  }),
-
-  factNeeding(
-    "severalResources",
-    "inspect() returns the owner and the fence of each of several resources held together",
-    async ({ node }) => {
+  ...factsNeeding(["inspect", "severalResources"], {
+    "inspect() returns the owner and the fence of each of several resources held together": async ({ node }) => {
       await node.grant("alice", ["a", "b"], { fenceHint: 10 });
       for (const resource of ["a", "b"])
         expect(await node.inspect(resource)).toMatchObject({ owner: "alice", fence: 10 });
     },
-  ),
-
-  factNeeding(
-    ["sharing", "exactTtl"],
-    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner",
-    async (world) => {
+  }),
+  ...factsNeeding(["inspect", "sharing", "exactTtl"], {
+    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": async (
+      world,
+    ) => {
       const { node, rival } = world;
       const minutes = { alice: 20, bob: 60, carol: 1 };
       for (const [owner, each] of Object.entries(minutes)) {
@@ -94,12 +113,9 @@ export const inspectFacts: readonly Fact[] = [
       const { owner, sharers } = await rival.inspect("r");
       expect([owner, sharers?.length]).toEqual(["alice", 2]);
     },
-  ),
-
-  factNeeding(
-    "sharing",
-    "inspect() lists a single sharer, and none for an exclusive claim",
-    async ({ node, rival }) => {
+  }),
+  ...factsNeeding(["inspect", "sharing"], {
+    "inspect() lists a single sharer, and none for an exclusive claim": async ({ node, rival }) => {
       await node.grant("alice", "r", shared);
       expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
       await node.free("alice", "r");
@@ -107,60 +123,39 @@ export const inspectFacts: readonly Fact[] = [
       await node.grant("bob", "r");
       expect((await rival.inspect("r")).sharers).toBeUndefined();
     },
-  ),
 
-  factNeeding("sharing", "inspect() lists no sharer that has released or expired", async (world) => {
-    const { node, rival } = world;
-    for (const owner of ["alice", "bob"]) await node.grant(owner, "r", shared);
-    await node.grant("carol", "r", { ...shared, ttlMs: briefMs });
-    await expireBriefClaims(world);
-    await node.free("bob", "r");
-    expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
-    expect((await rival.inspect("r")).sharers).toHaveLength(1);
+    "inspect() lists no sharer that has released or expired": async (world) => {
+      const { node, rival } = world;
+      for (const owner of ["alice", "bob"]) await node.grant(owner, "r", shared);
+      await node.grant("carol", "r", { ...shared, ttlMs: briefMs });
+      await expireBriefClaims(world);
+      await node.free("bob", "r");
+      expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
+      expect((await rival.inspect("r")).sharers).toHaveLength(1);
+    },
+
+    "inspect() lists at least the hundred sharers that last longest": async ({ node, rival }) => {
+      const owners = Array.from({ length: 110 }, (_, index) => `owner ${index}`);
+      const share = (owner: string, index: number) =>
+        node.grant(owner, "r", { ...shared, ttlMs: (10 + ((index * 37) % 110)) * minuteMs });
+      await Promise.all(owners.map(share));
+      const { sharers = [] } = await rival.inspect("r");
+      const expected = owners.filter((_, index) => (index * 37) % 110 >= 10);
+      expect(sharers.map(({ owner }) => owner)).toEqual(expect.arrayContaining(expected));
+    },
+
+    "inspect() changes neither shared claims nor their counter": async (world) => {
+      let fence = 0;
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        for (const owner of ["alice", "bob"]) fence = await world.node.grant(owner, name, { ...shared, ttlMs });
+        for (const client of [world.node, world.rival]) expect((await client.inspect(name)).owner).not.toBeNull();
+      });
+      expect(await claimWhenFree(world, resource)).toBe(fence + 1);
+    },
   }),
-
-  factNeeding("sharing", "inspect() lists at least the hundred sharers that last longest", async ({ node, rival }) => {
-    const owners = Array.from({ length: 110 }, (_, index) => `owner ${index}`);
-    const share = (owner: string, index: number) =>
-      node.grant(owner, "r", { ...shared, ttlMs: (10 + ((index * 37) % 110)) * minuteMs });
-    await Promise.all(owners.map(share));
-    const { sharers = [] } = await rival.inspect("r");
-    const expected = owners.filter((_, index) => (index * 37) % 110 >= 10);
-    expect(sharers.map(({ owner }) => owner)).toEqual(expect.arrayContaining(expected));
-  }),
-
-  fact("inspect() changes neither claim nor counter", async ({ node, rival }) => {
-    await node.inspect("r");
-    const fence = await node.grant("alice", "r");
-    expect(fence).toBe(1);
-    for (const client of [node, rival, node]) await client.inspect("r");
-    expect(await node.hold("alice", "r")).toBe(fence);
-    await node.release("alice", "r");
-    await rival.inspect("r");
-    expect(await nextFence(rival, "r")).toBe(fence + 1);
-  }),
-
-  fact("inspect() does not prolong the claim", async (world) => {
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      await world.node.grant("alice", name, { ttlMs });
-      expect(await world.rival.inspect(name)).toMatchObject({ owner: "alice" });
-    });
-    await claimWhenFree(world, resource);
-  }),
-
-  factNeeding("sharing", "inspect() changes neither shared claims nor their counter", async (world) => {
-    let fence = 0;
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      for (const owner of ["alice", "bob"]) fence = await world.node.grant(owner, name, { ...shared, ttlMs });
-      for (const client of [world.node, world.rival]) expect((await client.inspect(name)).owner).not.toBeNull();
-    });
-    expect(await claimWhenFree(world, resource)).toBe(fence + 1);
-  }),
-];
-
-/** The fact that applies if it does not. */
-export const noInspectFacts: readonly Fact[] = [
-  fact("the node does not offer inspect(): it cannot show the holder of a resource", async ({ node, rival }) => {
-    expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
+  ...factsWithout("inspect", {
+    "the node does not offer inspect(): it cannot show the holder of a resource": async ({ node, rival }) => {
+      expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
+    },
   }),
 ];

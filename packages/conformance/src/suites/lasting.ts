@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { LastingFact } from "../fact.ts";
+import { type LastingFact, lastingFactsNeeding } from "../fact.ts";
 import { freshOwner } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { between, type FenceMatcher } from "../world/expectations.ts";
@@ -41,10 +41,8 @@ async function setCounters(world: World): Promise<Map<string, number>> {
  * The facts about claims and counters that last for seconds. Each starts before the other tests, and ends after them.
  */
 export const lastingFacts: readonly LastingFact[] = [
-  {
-    statement: "fence counters are kept for seconds after their claims have ended",
-    needs: [],
-    async begin(world) {
+  ...lastingFactsNeeding([], {
+    "fence counters are kept for seconds after their claims have ended": async (world) => {
       const counters = await setCounters(world);
       return async () => {
         await world.eventually("the last of the claims ends", async () => {
@@ -61,44 +59,29 @@ export const lastingFacts: readonly LastingFact[] = [
         }
       };
     },
-  },
-  {
-    statement: "claims last for seconds without an extension",
-    needs: [],
-    async begin(world) {
+
+    "claims last for seconds without an extension": async (world) => {
       const startMs = world.elapsedMs();
       const fence = await world.node.grant("alice", "r", { ttlMs: lastingTtlMs });
       return stillHeld(world, fence, startMs, "claims end before their ttl if their client sends nothing");
     },
-  },
-];
-
-/** Those about a connection that is lost meanwhile. */
-export const lastingOutageFacts: readonly LastingFact[] = [
-  {
-    statement: "claims last for seconds after the connection that made them was lost",
-    needs: [],
-    async begin(world) {
+  }),
+  ...lastingFactsNeeding(["server"], {
+    "claims last for seconds after the connection that made them was lost": async (world) => {
       const startMs = world.elapsedMs();
       const fence = await world.node.grant("alice", "r", { ttlMs: lastingTtlMs });
       await stopNoticeably(world);
       await recover(world);
       return stillHeld(world, afterOutage(fence), startMs, "claims end some time after the connection that made them");
     },
-  },
-];
-
-/** Those about a process that ends meanwhile. */
-export const lastingProcessFacts: readonly LastingFact[] = [
-  {
-    statement: "claims last for seconds after the process that made them has ended",
-    needs: [],
-    async begin(world) {
+  }),
+  ...lastingFactsNeeding(["otherProcess"], {
+    "claims last for seconds after the process that made them has ended": async (world) => {
       const { client, kill } = await world.inOwnProcess();
       const startMs = world.elapsedMs();
       const fence = await client.grant("alice", "r", { ttlMs: lastingTtlMs });
       await kill();
       return stillHeld(world, fence, startMs, "claims end some time after the process that made them");
     },
-  },
+  }),
 ];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact } from "../fact.ts";
+import { type Fact, facts } from "../fact.ts";
 import type { Limit } from "../settings.ts";
 import { shared } from "../world/client.ts";
 import { thirtyDaysMs } from "../world/durations.ts";
@@ -11,13 +11,13 @@ const unrelated = Array.from({ length: 8 }, (_, index) => `unrelated ${index}`);
 
 /** The facts that replace others if an adapter declares a limit. */
 export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
-  severalResources: [
-    fact("acquire() rejects a claim on several resources, and changes nothing", async ({ node, rival }) => {
+  severalResources: facts({
+    "acquire() rejects a claim on several resources, and changes nothing": async ({ node, rival }) => {
       await expect(node.acquire("alice", ["a", "b"], { fenceHint: 1_000 })).rejects.toThrow("rejected");
       expect([await nextFence(rival, "a"), await nextFence(rival, "b")]).toEqual([1, between(1, 2)]);
-    }),
+    },
 
-    fact("extend() rejects an extension of several resources, and changes nothing", async (world) => {
+    "extend() rejects an extension of several resources, and changes nothing": async (world) => {
       const { node, rival } = world;
       await node.grant("alice", "a");
       for (const rejoin of [false, true]) {
@@ -26,11 +26,11 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       await world.pass(momentMs);
       expect(await node.hold("alice", "a")).toBe(1);
       expect(await nextFence(rival, "b")).toEqual(between(1, 2));
-    }),
-  ],
+    },
+  }),
 
-  unrelatedResources: [
-    fact("acquire() rejects a claim on unrelated resources, names them, and changes nothing", async ({ bare }) => {
+  unrelatedResources: facts({
+    "acquire() rejects a claim on unrelated resources, names them, and changes nothing": async ({ bare }) => {
       const { node, rival } = bare;
       const claimed = node.acquire("alice", unrelated, { fenceHint: 1_000 });
       await expect(claimed).rejects.toThrow("rejected");
@@ -38,9 +38,9 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       for (const [index, resource] of unrelated.entries()) {
         expect(await nextFence(rival, resource)).toEqual(between(1, 1 + index));
       }
-    }),
+    },
 
-    fact("extend() rejects an extension of unrelated resources, and changes nothing", async (world) => {
+    "extend() rejects an extension of unrelated resources, and changes nothing": async (world) => {
       const { node, rival } = world.bare;
       const fences: number[] = [];
       for (const resource of unrelated) fences.push(await node.grant("alice", resource));
@@ -50,78 +50,75 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       for (const [index, resource] of unrelated.entries()) {
         expect(await rival.hold("alice", resource)).toEqual(between(fences[index] as number, unrelated.length));
       }
-    }),
-  ],
+    },
+  }),
 
-  takeover: [
-    fact("acquire() with takeover is denied like any other claim, and changes nothing", async ({ node, rival }) => {
+  takeover: facts({
+    "acquire() with takeover is denied like any other claim, and changes nothing": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r");
       await rival.deny("bob", "r", { takeover: "alice", fenceHint: fence + 1_000 });
       expect(await node.hold("alice", "r")).toBe(fence);
-    }),
-  ],
+    },
+  }),
 
-  rejoin: [
-    fact(
-      "extend() with rejoin of a free resource returns neither held nor rejoined, and changes nothing",
-      async (world) => {
-        const { node, rival } = world;
-        expect(await node.extend("alice", "r", { fence: 1_000, rejoin: true })).toEqual({
-          held: false,
-          rejoined: false,
-        });
-        expect(await nextFence(rival, "r")).toBe(1);
-      },
-    ),
-  ],
+  rejoin: facts({
+    "extend() with rejoin of a free resource returns neither held nor rejoined, and changes nothing": async (world) => {
+      const { node, rival } = world;
+      expect(await node.extend("alice", "r", { fence: 1_000, rejoin: true })).toEqual({
+        held: false,
+        rejoined: false,
+      });
+      expect(await nextFence(rival, "r")).toBe(1);
+    },
+  }),
 
-  sharing: [
-    fact(
-      "acquire() of a shared claim is denied while another owner holds the resource, and denies it to others",
-      async ({ node, rival }) => {
-        for (const [mode, otherMode] of [
-          [{}, shared],
-          [shared, {}],
-          [shared, shared],
-        ]) {
-          const fence = await node.grant("alice", "r", mode);
-          await rival.deny("bob", "r", { ...otherMode, fenceHint: fence + 1_000 });
-          expect(await node.hold("alice", "r", mode)).toBe(fence);
-          await node.free("alice", "r");
-        }
-      },
-    ),
+  sharing: facts({
+    "acquire() of a shared claim is denied while another owner holds the resource, and denies it to others": async ({
+      node,
+      rival,
+    }) => {
+      for (const [mode, otherMode] of [
+        [{}, shared],
+        [shared, {}],
+        [shared, shared],
+      ]) {
+        const fence = await node.grant("alice", "r", mode);
+        await rival.deny("bob", "r", { ...otherMode, fenceHint: fence + 1_000 });
+        expect(await node.hold("alice", "r", mode)).toBe(fence);
+        await node.free("alice", "r");
+      }
+    },
 
-    fact("acquire() of a shared claim advances the counter, as any grant does", async ({ node, rival }) => {
+    "acquire() of a shared claim advances the counter, as any grant does": async ({ node, rival }) => {
       for (let fence = 1; fence <= 3; fence++) {
         expect(await node.grant("alice", "r", shared)).toBe(fence);
         expect(await node.grant("alice", "r", shared), "sent again").toBe(fence);
         expect(await rival.release("bob", "r")).toBe(false);
         await node.free("alice", "r");
       }
-    }),
+    },
 
-    fact(
-      "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource",
-      async ({ node, rival }) => {
-        const fence = await node.grant("alice", "r", shared);
-        expect(await rival.extend("bob", "r", { ...shared, fence: 1_000, rejoin: true })).toEqual({
-          held: false,
-          rejoined: false,
-        });
-        expect(await node.hold("alice", "r", { ...shared, fence: 10 })).toBe(10);
-        expect(fence).toBe(1);
-      },
-    ),
-  ],
+    "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource": async ({
+      node,
+      rival,
+    }) => {
+      const fence = await node.grant("alice", "r", shared);
+      expect(await rival.extend("bob", "r", { ...shared, fence: 1_000, rejoin: true })).toEqual({
+        held: false,
+        rejoined: false,
+      });
+      expect(await node.hold("alice", "r", { ...shared, fence: 10 })).toBe(10);
+      expect(fence).toBe(1);
+    },
+  }),
 
-  floor: [
-    fact("the node offers neither raiseFloor() nor scan()", async ({ node, rival }) => {
+  floor: facts({
+    "the node offers neither raiseFloor() nor scan()": async ({ node, rival }) => {
       for (const { raiseFloor, scan } of [node.node, rival.node])
         expect([raiseFloor, scan]).toEqual([undefined, undefined]);
-    }),
+    },
 
-    fact("acquire() with an epoch is granted and denied as without one", async ({ node, rival }) => {
+    "acquire() with an epoch is granted and denied as without one": async ({ node, rival }) => {
       for (const [index, epoch] of [1, 2, 7, 1_000_000].entries()) {
         const fence = await node.grant("alice", "r", { epoch });
         expect(fence).toBe(index + 1);
@@ -130,34 +127,34 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
         expect(await node.hold("alice", "r")).toBe(fence);
         await node.free("alice", "r");
       }
-    }),
-  ],
+    },
+  }),
 
-  longTtl: [
-    fact("acquire() rejects a claim for thirty days, and claims nothing", async ({ node, rival }) => {
+  longTtl: facts({
+    "acquire() rejects a claim for thirty days, and claims nothing": async ({ node, rival }) => {
       await expect(node.acquire("alice", "r", { ttlMs: thirtyDaysMs })).rejects.toThrow("rejected");
       expect(await nextFence(rival, "r")).toBe(1);
-    }),
+    },
 
-    fact("extend() rejects an extension by thirty days, and leaves the claim", async ({ node, rival }) => {
+    "extend() rejects an extension by thirty days, and leaves the claim": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r");
       await expect(node.extend("alice", "r", { ttlMs: thirtyDaysMs })).rejects.toThrow("rejected");
       await rival.deny("bob", "r");
       expect(await node.hold("alice", "r")).toBe(fence);
-    }),
-  ],
+    },
+  }),
 
-  manyResources: [
-    fact("acquire() rejects a claim on more resources than the limit, and changes nothing", async (world) => {
+  manyResources: facts({
+    "acquire() rejects a claim on more resources than the limit, and changes nothing": async (world) => {
       const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
       const claimed = world.node.acquire("alice", names, { fenceHint: 1_000 });
       await expect(claimed, "only a part of the resources was claimed").rejects.toThrow("rejected");
       for (const [index, name] of names.entries()) {
         expect(await nextFence(world.rival, name)).toEqual(between(1, 1 + index));
       }
-    }),
+    },
 
-    fact("extend() and release() reject more resources than the limit, and change nothing", async (world) => {
+    "extend() and release() reject more resources than the limit, and change nothing": async (world) => {
       const { node, rival } = world;
       const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
       const fences: number[] = [];
@@ -169,11 +166,11 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       for (const [index, name] of names.entries()) {
         expect(await rival.hold("alice", name)).toEqual(between(fences[index] as number, names.length));
       }
-    }),
-  ],
+    },
+  }),
 
-  longNames: [
-    fact("acquire() rejects a name that is too long, and changes nothing", async (world) => {
+  longNames: facts({
+    "acquire() rejects a name that is too long, and changes nothing": async (world) => {
       const { node, rival } = world.bare;
       const tooLong = "x".repeat(world.nameBytesMax + 1);
       await expect(node.acquire("alice", tooLong), "a name that is too long was cut").rejects.toThrow("rejected");
@@ -182,14 +179,14 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       await node.grant("alice", longest);
       await expect(node.extend("alice", tooLong)).rejects.toThrow("rejected");
       expect(await rival.hold("alice", longest)).toBe(2);
-    }),
-  ],
+    },
+  }),
 
-  exactTtl: [
-    fact("a claim may last somewhat longer than its ttl, never shorter, and ends", async (world) => {
+  exactTtl: facts({
+    "a claim may last somewhat longer than its ttl, never shorter, and ends": async (world) => {
       const startMs = world.elapsedMs();
       await world.node.grant("alice", "r", { ttlMs: 300 });
       await expectKeptFor(world, "r", 300, startMs);
-    }),
-  ],
+    },
+  }),
 };

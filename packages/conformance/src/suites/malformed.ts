@@ -1,6 +1,6 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, fact } from "../fact.ts";
+import { type Fact, facts } from "../fact.ts";
 import { longMs } from "../world/durations.ts";
 import { momentMs, nextFence } from "../world/world.ts";
 
@@ -54,8 +54,8 @@ function formatted(value: unknown): string {
  * The facts about requests that the contract does not allow. Core does not send them. A node that receives one must not
  * guess: a missing ttl, for example, would mean an endless claim in one store and no claim in another.
  */
-export const malformedFacts: readonly Fact[] = [
-  fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, timeoutMs }) => {
+export const malformedFacts: readonly Fact[] = facts({
+  "acquire() rejects a malformed request, and changes nothing": async ({ bare: { node, rival }, timeoutMs }) => {
     const request: AcquireRequest = {
       resources: ["r"],
       owner: "alice",
@@ -66,9 +66,9 @@ export const malformedFacts: readonly Fact[] = [
     const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...shares, ...epochs, ...waiters];
     await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
     expect(await nextFence(rival, "r")).toBe(1);
-  }),
+  },
 
-  fact("extend() rejects a malformed request, and changes nothing", async (world) => {
+  "extend() rejects a malformed request, and changes nothing": async (world) => {
     const { node, rival } = world.bare;
     await node.grant("alice", "r");
     const request: ExtendRequest = {
@@ -84,13 +84,13 @@ export const malformedFacts: readonly Fact[] = [
     await world.pass(momentMs);
     await rival.deny("bob", "r");
     expect(await rival.hold("alice", "r")).toBe(1);
-  }),
+  },
 
-  fact("release() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, timeoutMs }) => {
+  "release() rejects a malformed request, and changes nothing": async ({ bare: { node, rival }, timeoutMs }) => {
     await node.grant("alice", "r");
     const request: ReleaseRequest = { resources: ["r"], owner: "alice", timeoutMs };
     const flaws = [...anyRequest, ...waiters, ...undos];
     await expectRejections("release()", (flawed) => node.node.release(flawed), request, flaws);
     expect(await rival.hold("alice", "r")).toBe(1);
-  }),
-];
+  },
+});

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { freshOwner } from "../world/client.ts";
 import { between } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
@@ -117,60 +117,63 @@ async function comparedLength(bare: World["bare"], length: number): Promise<numb
  * The facts about resource names and owners: any non-empty string is valid, and different strings are different names.
  */
 export const nameFacts: readonly Fact[] = [
-  fact("each of many unusual names is a separate resource", async (world) => {
-    const { node, rival } = world.bare;
-    const names = namesFor(world);
-    for (const [index, name] of names.entries()) {
-      const fence = await node.grant(`owner ${index}`, name, { fenceHint: 1_000 + index }, mistakeIn(name));
-      expect(fence, mistakeIn(name)).toBe(1_000 + index);
-    }
-    const last = 1_000 + names.length - 1;
-    await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
-    for (const [index, name] of names.entries()) {
-      const fence = await rival.hold(`owner ${index}`, name, {}, mistakeIn(name));
-      expect(fence, mistakeIn(name)).toEqual(between(1_000 + index, last + index));
-      expect(await rival.release(`owner ${index}`, name), mistakeIn(name)).toBe(true);
-      expect(await node.grant(freshOwner(), name, {}, mistakeIn(name)), mistakeIn(name)).toBe(fence + 1);
-    }
-  }),
-
-  fact(`names of ${longName} characters that differ only in the last are two resources`, async (world) => {
-    const length = Math.min(longName, world.nameBytesMax);
-    if (await areKeptApart(world.bare, length)) return;
-    const compared = await comparedLength(world.bare, length);
-    throw new Error(
-      `names are compared only up to ${compared} characters: longer names that start alike are one resource`,
-    );
-  }),
-
-  factNeeding("severalResources", "many unusual names can be claimed and released together", async (world) => {
-    const { node, rival } = world;
-    const names = namesFor(world).slice(0, world.resourcesMax);
-    expect(await node.grant("alice", names)).toBe(1);
-    await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
-    expect(await node.hold("alice", names)).toBe(1);
-    expect(await node.release("alice", names)).toBe(true);
-    expect(await rival.grant("bob", names)).toBe(2);
-  }),
-
-  // Half a surrogate pair has no UTF-8 encoding: stored as UTF-8, all such names would be the same.
-  fact("names that are not well-formed Unicode are rejected, or are separate resources", async ({ bare }) => {
-    const { node, rival } = bare;
-    for (const [index, name] of ["\ud800", "\udfff", "\ufffd", "r\ud800", "r\udfff", "r\ufffd"].entries()) {
-      const reply = await node.acquire(`owner ${index}`, name).catch(() => "rejected");
-      if (reply !== "rejected") await rival.hold(`owner ${index}`, name);
-    }
-  }),
-
-  fact("owners are kept exactly, including their labels", async ({ node, rival }) => {
-    const owners = ["worker 7:ab12", "prüfer 🔒:ab12", "a{b}c:1", "'; --\\\"", "0123", "nil", "x".repeat(300)];
-    for (const [index, owner] of owners.entries()) {
-      await node.grant(owner, "r");
-      for (const other of [`${owner} `, owner.slice(1), `${owner}${index}`]) {
-        expect((await rival.extend(other, "r")).held, owner).toBe(false);
+  ...facts({
+    "each of many unusual names is a separate resource": async (world) => {
+      const { node, rival } = world.bare;
+      const names = namesFor(world);
+      for (const [index, name] of names.entries()) {
+        const fence = await node.grant(`owner ${index}`, name, { fenceHint: 1_000 + index }, mistakeIn(name));
+        expect(fence, mistakeIn(name)).toBe(1_000 + index);
       }
-      await rival.hold(owner, "r");
-      expect(await node.release(owner, "r"), owner).toBe(true);
-    }
+      const last = 1_000 + names.length - 1;
+      await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
+      for (const [index, name] of names.entries()) {
+        const fence = await rival.hold(`owner ${index}`, name, {}, mistakeIn(name));
+        expect(fence, mistakeIn(name)).toEqual(between(1_000 + index, last + index));
+        expect(await rival.release(`owner ${index}`, name), mistakeIn(name)).toBe(true);
+        expect(await node.grant(freshOwner(), name, {}, mistakeIn(name)), mistakeIn(name)).toBe(fence + 1);
+      }
+    },
+
+    [`names of ${longName} characters that differ only in the last are two resources`]: async (world) => {
+      const length = Math.min(longName, world.nameBytesMax);
+      if (await areKeptApart(world.bare, length)) return;
+      const compared = await comparedLength(world.bare, length);
+      throw new Error(
+        `names are compared only up to ${compared} characters: longer names that start alike are one resource`,
+      );
+    },
+
+    // Half a surrogate pair has no UTF-8 encoding: stored as UTF-8, all such names would be the same.
+    "names that are not well-formed Unicode are rejected, or are separate resources": async ({ bare }) => {
+      const { node, rival } = bare;
+      for (const [index, name] of ["\ud800", "\udfff", "\ufffd", "r\ud800", "r\udfff", "r\ufffd"].entries()) {
+        const reply = await node.acquire(`owner ${index}`, name).catch(() => "rejected");
+        if (reply !== "rejected") await rival.hold(`owner ${index}`, name);
+      }
+    },
+
+    "owners are kept exactly, including their labels": async ({ node, rival }) => {
+      const owners = ["worker 7:ab12", "prüfer 🔒:ab12", "a{b}c:1", "'; --\\\"", "0123", "nil", "x".repeat(300)];
+      for (const [index, owner] of owners.entries()) {
+        await node.grant(owner, "r");
+        for (const other of [`${owner} `, owner.slice(1), `${owner}${index}`]) {
+          expect((await rival.extend(other, "r")).held, owner).toBe(false);
+        }
+        await rival.hold(owner, "r");
+        expect(await node.release(owner, "r"), owner).toBe(true);
+      }
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "many unusual names can be claimed and released together": async (world) => {
+      const { node, rival } = world;
+      const names = namesFor(world).slice(0, world.resourcesMax);
+      expect(await node.grant("alice", names)).toBe(1);
+      await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
+      expect(await node.hold("alice", names)).toBe(1);
+      expect(await node.release("alice", names)).toBe(true);
+      expect(await rival.grant("bob", names)).toBe(2);
+    },
   }),
 ];

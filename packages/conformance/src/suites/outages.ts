@@ -1,6 +1,6 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, fact } from "../fact.ts";
+import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
 import { longMs } from "../world/durations.ts";
 import { between, type FenceMatcher } from "../world/expectations.ts";
@@ -65,32 +65,40 @@ export function afterOutage(own: number, outages = 1): FenceMatcher {
   return between(own, own + 90 * outages);
 }
 
-/** A node rejects while its server is unreachable, and does not guess the server's reply. */
-const failures: readonly Fact[] = [
-  fact("acquire() rejects in time while the server is unreachable, and neither grants nor denies", async (world) => {
-    await world.node.grant("alice", "r");
-    await world.server.stop();
-    for (const client of [world.node, world.rival]) {
-      for (const owner of ["alice", "bob"]) {
-        await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest(owner)));
-      }
-    }
-  }),
+/** Watches, runs `meanwhile`, and fails unless a release after that is notified. */
+async function expectNotification(world: World, meanwhile: () => Promise<void>): Promise<void> {
+  let heard = 0;
+  const unwatch = await world.node.watch("r", () => heard++);
+  await meanwhile();
+  await releaseUntil(world, world.rival, "r", () => heard > 0);
+  await unwatch();
+}
 
-  fact(
-    "extend() rejects in time while the server is unreachable, and reports nothing about the claim",
-    async (world) => {
+/** The facts about an unreachable server, if the suite controls the network. */
+export const outageFacts: readonly Fact[] = [
+  ...factsNeeding(["server"], {
+    // A node rejects while its server is unreachable, and does not guess the server's reply.
+    "acquire() rejects in time while the server is unreachable, and neither grants nor denies": async (world) => {
+      await world.node.grant("alice", "r");
+      await world.server.stop();
+      for (const client of [world.node, world.rival]) {
+        for (const owner of ["alice", "bob"]) {
+          await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest(owner)));
+        }
+      }
+    },
+
+    "extend() rejects in time while the server is unreachable, and reports nothing about the claim": async (world) => {
       await world.node.grant("alice", "r");
       await world.server.stop();
       for (const rejoin of [false, true]) {
         await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", rejoin)));
       }
     },
-  ),
 
-  fact(
-    "release() does not resolve while the server is unreachable, and settles in time after the outage",
-    async (world) => {
+    "release() does not resolve while the server is unreachable, and settles in time after the outage": async (
+      world,
+    ) => {
       const { node } = world.node;
       await world.node.grant("alice", "r");
       await world.server.stop();
@@ -108,124 +116,102 @@ const failures: readonly Fact[] = [
       await within(world.timeoutMs, "release() that was sent during an outage", outcome);
       expect(answeredWhileGone, "release() resolved while its server was unreachable").toBe(false);
     },
-  ),
-];
 
-/** Clients recover from an outage automatically, and nothing is left behind. */
-const recovery: readonly Fact[] = [
-  fact("the same clients work again after each outage", async (world) => {
-    for (let outage = 0; outage < 2; outage++) {
+    // Clients recover from an outage automatically, and nothing is left behind.
+    "the same clients work again after each outage": async (world) => {
+      for (let outage = 0; outage < 2; outage++) {
+        await stopNoticeably(world);
+        await recover(world);
+        const fence = await world.node.grant("bob", "r");
+        expect(await world.rival.hold("bob", "r")).toBe(fence);
+        expect(await world.rival.release("bob", "r")).toBe(true);
+      }
+    },
+
+    "acquire() that was rejected during an outage claims nothing afterwards": async (world) => {
+      await world.server.stop();
+      for (const client of [world.node, world.rival]) {
+        await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest("alice")));
+      }
+      await recover(world);
+      // A queued claim would have arrived before the calls that show that the server is back.
+      const fence = await nextFence(world.node, "r");
+      expect(fence).toEqual(afterOutage(1));
+      expect(await nextFence(world.rival, "r")).toBe(fence + 1);
+    },
+
+    "extend() that was rejected during an outage claims nothing afterwards": async (world) => {
+      await world.server.stop();
+      await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", true)));
+      await recover(world);
+      expect(await nextFence(world.node, "r")).toEqual(afterOutage(1));
+    },
+
+    "acquire() in flight when an outage begins is undone by a release, whenever that arrives": async (world) => {
+      const { node } = world.node;
+      const claimed = settled(() => node.acquire(acquireRequest("alice")));
+      await world.server.stop();
+      const released = settled(() => node.release(releaseRequest("alice")));
+      await within(timeoutMs + world.timeoutMs, "acquire() that was in flight when the outage began", claimed);
+      await recover(world);
+      await within(world.timeoutMs, "release() that was sent during an outage", released);
+      // A rejected release is retried by the caller alone.
+      await world.node.release("alice", "r");
+      await world.rival.grant("bob", "r");
+    },
+
+    // Claims belong to the server, not to a connection, and a node replies only when nothing can undo the call.
+    "a claim outlives the connection that made it, and still belongs to its owner": async (world) => {
+      const fence = await world.node.grant("alice", "r", { fenceHint: 10 });
       await stopNoticeably(world);
       await recover(world);
-      const fence = await world.node.grant("bob", "r");
-      expect(await world.rival.hold("bob", "r")).toBe(fence);
-      expect(await world.rival.release("bob", "r")).toBe(true);
-    }
-  }),
+      await expectStillHeld(world, "alice", "r", afterOutage(fence), "claims end with the connection that made them");
+      expect(await world.rival.release("alice", "r")).toBe(true);
+    },
 
-  fact("acquire() that was rejected during an outage claims nothing afterwards", async (world) => {
-    await world.server.stop();
-    for (const client of [world.node, world.rival]) {
-      await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest("alice")));
-    }
-    await recover(world);
-    // A queued claim would have arrived before the calls that show that the server is back.
-    const fence = await nextFence(world.node, "r");
-    expect(fence).toEqual(afterOutage(1));
-    expect(await nextFence(world.rival, "r")).toBe(fence + 1);
+    "a reply stays true even if the connection is lost right after it": async (world) => {
+      const { node, rival } = world;
+      const loseConnection = async (): Promise<void> => {
+        await stopNoticeably(world);
+        await recover(world);
+      };
+      const mistake = (method: string): string => `${method} replies before the commit is certain`;
+      const fence = await node.grant("alice", "r");
+      await loseConnection();
+      await expectStillHeld(world, "alice", "r", afterOutage(fence), mistake("acquire()"));
+      await node.hold("alice", "r", { fence: fence + 100 });
+      await loseConnection();
+      await expectStillHeld(world, "alice", "r", afterOutage(fence + 100, 2), mistake("extend()"));
+      await node.free("alice", "r");
+      await loseConnection();
+      const next = await rival.grant("bob", "r", {}, mistake("release()"));
+      expect(next, mistake("release()")).toEqual(afterOutage(fence + 101, 3));
+    },
   }),
-
-  fact("extend() that was rejected during an outage claims nothing afterwards", async (world) => {
-    await world.server.stop();
-    await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", true)));
-    await recover(world);
-    expect(await nextFence(world.node, "r")).toEqual(afterOutage(1));
-  }),
-
-  fact("acquire() in flight when an outage begins is undone by a release, whenever that arrives", async (world) => {
-    const { node } = world.node;
-    const claimed = settled(() => node.acquire(acquireRequest("alice")));
-    await world.server.stop();
-    const released = settled(() => node.release(releaseRequest("alice")));
-    await within(timeoutMs + world.timeoutMs, "acquire() that was in flight when the outage began", claimed);
-    await recover(world);
-    await within(world.timeoutMs, "release() that was sent during an outage", released);
-    // A rejected release is retried by the caller alone.
-    await world.node.release("alice", "r");
-    await world.rival.grant("bob", "r");
-  }),
-];
-
-/** Claims belong to the server, not to a connection, and a node replies only when nothing can undo the call. */
-const connectionsLost: readonly Fact[] = [
-  fact("a claim outlives the connection that made it, and still belongs to its owner", async (world) => {
-    const fence = await world.node.grant("alice", "r", { fenceHint: 10 });
-    await stopNoticeably(world);
-    await recover(world);
-    await expectStillHeld(world, "alice", "r", afterOutage(fence), "claims end with the connection that made them");
-    expect(await world.rival.release("alice", "r")).toBe(true);
-  }),
-
-  fact("a reply stays true even if the connection is lost right after it", async (world) => {
-    const { node, rival } = world;
-    const loseConnection = async (): Promise<void> => {
+  ...factsNeeding(["server", "inspect"], {
+    "inspect() rejects in time while the server is unreachable": async (world) => {
       await stopNoticeably(world);
-      await recover(world);
-    };
-    const mistake = (method: string): string => `${method} replies before the commit is certain`;
-    const fence = await node.grant("alice", "r");
-    await loseConnection();
-    await expectStillHeld(world, "alice", "r", afterOutage(fence), mistake("acquire()"));
-    await node.hold("alice", "r", { fence: fence + 100 });
-    await loseConnection();
-    await expectStillHeld(world, "alice", "r", afterOutage(fence + 100, 2), mistake("extend()"));
-    await node.free("alice", "r");
-    await loseConnection();
-    const next = await rival.grant("bob", "r", {}, mistake("release()"));
-    expect(next, mistake("release()")).toEqual(afterOutage(fence + 101, 3));
+      await expectRejection(world, "inspect()", () => world.node.inspect("r"));
+    },
   }),
-];
-
-/** The facts about an unreachable server, if the suite controls the network. */
-export const outageFacts: readonly Fact[] = [...failures, ...recovery, ...connectionsLost];
-
-/** The same for {@link LockNode.inspect}. */
-export const inspectOutageFacts: readonly Fact[] = [
-  fact("inspect() rejects in time while the server is unreachable", async (world) => {
-    await stopNoticeably(world);
-    await expectRejection(world, "inspect()", () => world.node.inspect("r"));
-  }),
-];
-
-/** The same for {@link LockNode.watch}. */
-export const watchOutageFacts: readonly Fact[] = [
-  fact("watch() rejects in time while the server is unreachable, and works after the outage", async (world) => {
-    await stopNoticeably(world);
-    await expectRejection(world, "watch()", () => world.node.watch("r", () => {}));
-    await recover(world);
-    await expectNotification(world, async () => {});
-  }),
-
-  fact("watch() started before an outage notifies of releases after it", async (world) => {
-    await expectNotification(world, async () => {
+  ...factsNeeding(["server", "watch"], {
+    "watch() rejects in time while the server is unreachable, and works after the outage": async (world) => {
       await stopNoticeably(world);
+      await expectRejection(world, "watch()", () => world.node.watch("r", () => {}));
       await recover(world);
-    });
+      await expectNotification(world, async () => {});
+    },
+
+    "watch() started before an outage notifies of releases after it": async (world) => {
+      await expectNotification(world, async () => {
+        await stopNoticeably(world);
+        await recover(world);
+      });
+    },
   }),
-];
-
-/** Watches, runs `meanwhile`, and fails unless a release after that is notified. */
-async function expectNotification(world: World, meanwhile: () => Promise<void>): Promise<void> {
-  let heard = 0;
-  const unwatch = await world.node.watch("r", () => heard++);
-  await meanwhile();
-  await releaseUntil(world, world.rival, "r", () => heard > 0);
-  await unwatch();
-}
-
-/** The fact that applies if the suite does not control the network. */
-export const noServerFacts: readonly Fact[] = [
-  fact("outages and connections are not tested, for the reason in the report", async (world) => {
-    expect(() => world.server).toThrow("the subject has no server");
+  ...factsWithout("server", {
+    "outages and connections are not tested, for the reason in the report": async (world) => {
+      expect(() => world.server).toThrow("the subject has no server");
+    },
   }),
 ];

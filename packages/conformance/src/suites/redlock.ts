@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
@@ -55,11 +55,13 @@ async function acquireBriefly(redlock: Redlock, resource: string): Promise<Lock>
   }
 }
 
-/** Two Redlocks over five nodes exclude each other. */
-const exclusion: readonly Fact<RedlockWorld>[] = [
-  fact(
-    `Redlock excludes ${workers} workers from each other, and its fences increase in the order of the grants`,
-    async (world) => {
+/** The facts about two whole Redlocks, each with its own clients of the same five servers. */
+export const redlockFacts: readonly Fact<RedlockWorld>[] = [
+  ...facts<RedlockWorld>({
+    // Two Redlocks over five nodes exclude each other.
+    [`Redlock excludes ${workers} workers from each other, and its fences increase in the order of the grants`]: async (
+      world,
+    ) => {
       const sections = await contend(
         world,
         Array.from({ length: workers }, () => ["invoice:42"]),
@@ -68,127 +70,40 @@ const exclusion: readonly Fact<RedlockWorld>[] = [
       expect(counter, "increments").toBe(workers * locksPerWorker);
       expectStrictlyIncreasing(fences);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "Redlock excludes workers from each other that lock overlapping lists of resources",
-    async (world) => {
-      const ring = ["a", "b", "c"];
-      const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name], ring]);
-      const sections = await contend(world, lists);
-      for (const resource of ring) {
-        const { counter, fences } = sections.get(resource) as Section;
-        const locks = lists.filter((list) => list.includes(resource)).length * locksPerWorker;
-        expect(counter, `increments of ${resource}`).toBe(locks);
-        expectStrictlyIncreasing(fences);
-      }
+    "tryAcquire() resolves with null while another Redlock holds the resource, and with a lock for another resource":
+      async (world) => {
+        await world.redlock.acquire("r");
+        expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+        expect(await world.rivalRedlock.tryAcquire("other")).toMatchObject({ resources: ["other"] });
+      },
+
+    "release() frees the resource for the other Redlock, which gets a larger fence": async (world) => {
+      const lock = await world.redlock.acquire("r");
+      await lock.release();
+      const next = await world.rivalRedlock.tryAcquire("r");
+      expect(next?.fence).toBeGreaterThan(lock.fence);
     },
-  ),
 
-  fact(
-    "tryAcquire() resolves with null while another Redlock holds the resource, and with a lock for another resource",
-    async (world) => {
-      await world.redlock.acquire("r");
-      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-      expect(await world.rivalRedlock.tryAcquire("other")).toMatchObject({ resources: ["other"] });
+    "acquire() that waits gets the lock when the other Redlock releases it": async (world) => {
+      const lock = await world.redlock.acquire("r");
+      const waiting = world.rivalRedlock.acquire("r");
+      await setImmediate();
+      await lock.release();
+      expect((await waiting).fence).toBeGreaterThan(lock.fence);
     },
-  ),
 
-  fact("release() frees the resource for the other Redlock, which gets a larger fence", async (world) => {
-    const lock = await world.redlock.acquire("r");
-    await lock.release();
-    const next = await world.rivalRedlock.tryAcquire("r");
-    expect(next?.fence).toBeGreaterThan(lock.fence);
-  }),
-
-  fact("acquire() that waits gets the lock when the other Redlock releases it", async (world) => {
-    const lock = await world.redlock.acquire("r");
-    const waiting = world.rivalRedlock.acquire("r");
-    await setImmediate();
-    await lock.release();
-    expect((await waiting).fence).toBeGreaterThan(lock.fence);
-  }),
-];
-
-/** Shared locks of two Redlocks, which are readers, and exclusive ones, which are writers. */
-const readers: readonly Fact<RedlockWorld>[] = [
-  factNeeding("sharing", "acquire() in shared mode shares the resource with the other Redlock", async (world) => {
-    const { redlock, rivalRedlock } = world;
-    const locks = await Promise.all([redlock.acquire("r", reading), rivalRedlock.acquire("r", reading)]);
-    for (const lock of locks) expect(lock.remainingMs()).toBeGreaterThan(0);
-    for (const lock of locks) await lock.extend();
-    expect(await rivalRedlock.tryAcquire("r"), "a writer while readers hold the resource").toBeNull();
-    await locks[0].release();
-    expect(await rivalRedlock.tryAcquire("r"), "a writer while one reader is left").toBeNull();
-    await locks[1].release();
-    const writer = await redlock.acquire("r");
-    for (const lock of locks) expect(writer.fence).toBeGreaterThan(lock.fence);
-    expect(await rivalRedlock.tryAcquire("r", reading), "a reader beside a writer").toBeNull();
-    await writer.release();
-    expect((await rivalRedlock.acquire("r", reading)).fence).toBeGreaterThan(writer.fence);
-  }),
-
-  factNeeding(
-    "sharing",
-    "acquire() in shared mode is granted while readers hold different majorities",
-    async (world) => {
-      for (const [index, { node }] of world.nodes.entries()) {
-        await node.grant(`reader ${index}`, "r", { ...shared, fenceHint: 100 * (index + 1) });
-      }
-      const lock = await world.redlock.tryAcquire("r", reading);
+    // The majority decides.
+    "acquire() succeeds while another owner holds a minority of the nodes": async (world) => {
+      for (const { node } of world.nodes.slice(0, 2)) await node.grant("another owner", "r");
+      const lock = await world.redlock.tryAcquire("r");
       expect(lock?.remainingMs()).toBeGreaterThan(0);
-      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-      expect(await world.rivalRedlock.tryAcquire("r", reading)).not.toBeNull();
+      for (const { node } of world.nodes.slice(0, 2)) await node.hold("another owner", "r");
     },
-  ),
 
-  factNeeding(
-    "sharing",
-    "Redlock excludes writers from each other and from readers, and their fences exceed those of all earlier locks",
-    async ({ redlock, rivalRedlock }) => {
-      const shelf = { value: 0, writes: 0, highest: 0, highestOfWriters: 0 };
-      const read = async (lock: Lock): Promise<void> => {
-        const before = shelf.value;
-        expect(lock.fence, "the fence of a reader").toBeGreaterThan(shelf.highestOfWriters);
-        shelf.highest = Math.max(shelf.highest, lock.fence);
-        await setImmediate();
-        expect(shelf.value, "a value that a reader sees twice").toBe(before);
-      };
-      const write = async (lock: Lock): Promise<void> => {
-        expect(lock.fence, "the fence of a writer").toBeGreaterThan(shelf.highest);
-        shelf.highest = lock.fence;
-        shelf.highestOfWriters = lock.fence;
-        shelf.writes += 1;
-        const before = shelf.value;
-        await setImmediate();
-        shelf.value = before + 1;
-      };
-      const work = async (_: unknown, index: number): Promise<void> => {
-        const side = index % 2 === 0 ? redlock : rivalRedlock;
-        for (let round = index; round < index + locksPerWorker; round++) {
-          if (round % 3 === 0) await side.using("shelf", write);
-          else await side.using("shelf", reading, read);
-        }
-      };
-      await Promise.all(Array.from({ length: 10 }, work));
-      expect(shelf.value, "increments").toBe(shelf.writes);
-    },
-  ),
-];
-
-/** The majority decides. */
-const majority: readonly Fact<RedlockWorld>[] = [
-  fact("acquire() succeeds while another owner holds a minority of the nodes", async (world) => {
-    for (const { node } of world.nodes.slice(0, 2)) await node.grant("another owner", "r");
-    const lock = await world.redlock.tryAcquire("r");
-    expect(lock?.remainingMs()).toBeGreaterThan(0);
-    for (const { node } of world.nodes.slice(0, 2)) await node.hold("another owner", "r");
-  }),
-
-  fact(
-    "tryAcquire() resolves with null while another owner holds a majority, and releases its other claims",
-    async (world) => {
+    "tryAcquire() resolves with null while another owner holds a majority, and releases its other claims": async (
+      world,
+    ) => {
       for (const { node } of world.nodes.slice(0, 3)) await node.grant("another owner", "r");
       expect(await world.redlock.tryAcquire("r")).toBeNull();
       for (const { node } of world.nodes.slice(3)) {
@@ -197,23 +112,18 @@ const majority: readonly Fact<RedlockWorld>[] = [
         });
       }
     },
-  ),
-];
 
-/** How a lock is extended, and how it is lost. */
-const life: readonly Fact<RedlockWorld>[] = [
-  fact("extend() makes a lock last longer, with the same fence", async (world) => {
-    const lock = await world.redlock.acquire("r", { ttlMs: minuteMs });
-    const { fence } = lock;
-    await lock.extend({ ttlMs: 10 * minuteMs });
-    expect(lock.remainingMs()).toBeGreaterThan(minuteMs);
-    expect(lock.fence).toBe(fence);
-    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-  }),
+    // How a lock is extended, and how it is lost.
+    "extend() makes a lock last longer, with the same fence": async (world) => {
+      const lock = await world.redlock.acquire("r", { ttlMs: minuteMs });
+      const { fence } = lock;
+      await lock.extend({ ttlMs: 10 * minuteMs });
+      expect(lock.remainingMs()).toBeGreaterThan(minuteMs);
+      expect(lock.fence).toBe(fence);
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+    },
 
-  fact(
-    "a lock whose claims are gone from a majority is lost: extend() rejects, and the signal aborts",
-    async (world) => {
+    "a lock whose claims are gone from a majority is lost: extend() rejects, and the signal aborts": async (world) => {
       const lock = await world.redlock.acquire("r");
       for (const { rival } of world.nodes.slice(0, 3)) {
         // The lock needed only a majority: its claim may reach the other nodes later.
@@ -227,43 +137,108 @@ const life: readonly Fact<RedlockWorld>[] = [
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
       expect(lock.remainingMs()).toBe(0);
     },
-  ),
 
-  fact("a lock whose claims are gone from a minority is kept by extend()", async (world) => {
-    const lock = await world.redlock.acquire("r");
-    for (const { rival } of world.nodes.slice(0, 2)) await rival.release(lock.owner, "r");
-    await lock.extend();
-    expect(lock.signal.aborted).toBe(false);
-    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-  }),
+    "a lock whose claims are gone from a minority is kept by extend()": async (world) => {
+      const lock = await world.redlock.acquire("r");
+      for (const { rival } of world.nodes.slice(0, 2)) await rival.release(lock.owner, "r");
+      await lock.extend();
+      expect(lock.signal.aborted).toBe(false);
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+    },
 
-  fact(
-    "a lock that is not extended is lost by the end of its ttl, and the next one has a larger fence",
-    async (world) => {
+    "a lock that is not extended is lost by the end of its ttl, and the next one has a larger fence": async (world) => {
       const lock = await acquireBriefly(world.redlock, "r");
       await world.eventually("the signal aborts", () => lock.signal.aborted);
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
       const next = await world.rivalRedlock.acquire("r");
       expect(next.fence).toBeGreaterThan(lock.fence);
     },
-  ),
-];
-
-/** Redlock survives an outage of some servers, if the suite controls the network. */
-export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
-  fact("acquire(), extend() and release() work while a minority of the servers is unreachable", async (world) => {
-    for (const { server } of world.nodes.slice(0, 2)) await server.stop();
-    const lock = await world.redlock.acquire("r");
-    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-    await lock.extend();
-    await lock.release();
-    const next = await world.rivalRedlock.acquire("r");
-    expect(next.fence).toBeGreaterThan(lock.fence);
   }),
+  ...factsNeeding<RedlockWorld>(["severalResources"], {
+    "Redlock excludes workers from each other that lock overlapping lists of resources": async (world) => {
+      const ring = ["a", "b", "c"];
+      const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name], ring]);
+      const sections = await contend(world, lists);
+      for (const resource of ring) {
+        const { counter, fences } = sections.get(resource) as Section;
+        const locks = lists.filter((list) => list.includes(resource)).length * locksPerWorker;
+        expect(counter, `increments of ${resource}`).toBe(locks);
+        expectStrictlyIncreasing(fences);
+      }
+    },
+  }),
+  ...factsNeeding<RedlockWorld>(["sharing"], {
+    // Shared locks of two Redlocks, which are readers, and exclusive ones, which are writers.
+    "acquire() in shared mode shares the resource with the other Redlock": async (world) => {
+      const { redlock, rivalRedlock } = world;
+      const locks = await Promise.all([redlock.acquire("r", reading), rivalRedlock.acquire("r", reading)]);
+      for (const lock of locks) expect(lock.remainingMs()).toBeGreaterThan(0);
+      for (const lock of locks) await lock.extend();
+      expect(await rivalRedlock.tryAcquire("r"), "a writer while readers hold the resource").toBeNull();
+      await locks[0].release();
+      expect(await rivalRedlock.tryAcquire("r"), "a writer while one reader is left").toBeNull();
+      await locks[1].release();
+      const writer = await redlock.acquire("r");
+      for (const lock of locks) expect(writer.fence).toBeGreaterThan(lock.fence);
+      expect(await rivalRedlock.tryAcquire("r", reading), "a reader beside a writer").toBeNull();
+      await writer.release();
+      expect((await rivalRedlock.acquire("r", reading)).fence).toBeGreaterThan(writer.fence);
+    },
 
-  fact(
-    "tryAcquire() rejects while a majority of the servers is unreachable, and grants after the outage",
-    async (world) => {
+    "acquire() in shared mode is granted while readers hold different majorities": async (world) => {
+      for (const [index, { node }] of world.nodes.entries()) {
+        await node.grant(`reader ${index}`, "r", { ...shared, fenceHint: 100 * (index + 1) });
+      }
+      const lock = await world.redlock.tryAcquire("r", reading);
+      expect(lock?.remainingMs()).toBeGreaterThan(0);
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+      expect(await world.rivalRedlock.tryAcquire("r", reading)).not.toBeNull();
+    },
+
+    "Redlock excludes writers from each other and from readers, and their fences exceed those of all earlier locks":
+      async ({ redlock, rivalRedlock }) => {
+        const shelf = { value: 0, writes: 0, highest: 0, highestOfWriters: 0 };
+        const read = async (lock: Lock): Promise<void> => {
+          const before = shelf.value;
+          expect(lock.fence, "the fence of a reader").toBeGreaterThan(shelf.highestOfWriters);
+          shelf.highest = Math.max(shelf.highest, lock.fence);
+          await setImmediate();
+          expect(shelf.value, "a value that a reader sees twice").toBe(before);
+        };
+        const write = async (lock: Lock): Promise<void> => {
+          expect(lock.fence, "the fence of a writer").toBeGreaterThan(shelf.highest);
+          shelf.highest = lock.fence;
+          shelf.highestOfWriters = lock.fence;
+          shelf.writes += 1;
+          const before = shelf.value;
+          await setImmediate();
+          shelf.value = before + 1;
+        };
+        const work = async (_: unknown, index: number): Promise<void> => {
+          const side = index % 2 === 0 ? redlock : rivalRedlock;
+          for (let round = index; round < index + locksPerWorker; round++) {
+            if (round % 3 === 0) await side.using("shelf", write);
+            else await side.using("shelf", reading, read);
+          }
+        };
+        await Promise.all(Array.from({ length: 10 }, work));
+        expect(shelf.value, "increments").toBe(shelf.writes);
+      },
+  }),
+  ...factsNeeding<RedlockWorld>(["server"], {
+    "acquire(), extend() and release() work while a minority of the servers is unreachable": async (world) => {
+      for (const { server } of world.nodes.slice(0, 2)) await server.stop();
+      const lock = await world.redlock.acquire("r");
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+      await lock.extend();
+      await lock.release();
+      const next = await world.rivalRedlock.acquire("r");
+      expect(next.fence).toBeGreaterThan(lock.fence);
+    },
+
+    "tryAcquire() rejects while a majority of the servers is unreachable, and grants after the outage": async (
+      world,
+    ) => {
       const gone = world.nodes.slice(0, 3);
       for (const { server } of gone) await server.stop();
       await expect(world.redlock.tryAcquire("r")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
@@ -272,8 +247,5 @@ export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
         return (await world.redlock.tryAcquire("r").catch(() => null)) !== null;
       });
     },
-  ),
+  }),
 ];
-
-/** The facts about two whole Redlocks, each with its own clients of the same five servers. */
-export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...readers, ...majority, ...life];

@@ -1,65 +1,54 @@
 import { expect } from "vitest";
-import { type Fact, factNeeding } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, nextFence } from "../world/world.ts";
 
 const rejoined = { held: false, rejoined: true };
 
-/** How a claim comes back after the node lost its memory, or after the claim expired. */
-const claims: readonly Fact[] = [
-  factNeeding(
-    "rejoin",
-    "extend() with rejoin claims a free resource again, and returns rejoined and not held",
-    async (world) => {
+/** The facts about {@link LockNode.extend} with `rejoin`. */
+export const rejoinFacts: readonly Fact[] = [
+  ...factsNeeding(["rejoin"], {
+    // How a claim comes back after the node lost its memory, or after the claim expired.
+    "extend() with rejoin claims a free resource again, and returns rejoined and not held": async (world) => {
       const { node, rival } = world;
       expect(await node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
       await rival.deny("bob", "r");
       expect((await node.extend("alice", "r")).held).toBe(true);
     },
-  ),
 
-  factNeeding("rejoin", "extend() with rejoin claims an expired claim again", async (world) => {
-    await claimAndExpire(world, "alice", "r");
-    expect(await world.node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
-    await world.rival.deny("bob", "r");
-    await world.node.hold("alice", "r");
-  }),
+    "extend() with rejoin claims an expired claim again": async (world) => {
+      await claimAndExpire(world, "alice", "r");
+      expect(await world.node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
+      await world.rival.deny("bob", "r");
+      await world.node.hold("alice", "r");
+    },
 
-  factNeeding("rejoin", "extend() with rejoin makes the new claim last for the ttl of the request", async (world) => {
-    const startMs = world.elapsedMs();
-    expect(await world.node.extend("alice", "r", { ttlMs: 40, rejoin: true })).toEqual(rejoined);
-    await expectKeptFor(world, "r", 40, startMs);
-  }),
+    "extend() with rejoin makes the new claim last for the ttl of the request": async (world) => {
+      const startMs = world.elapsedMs();
+      expect(await world.node.extend("alice", "r", { ttlMs: 40, rejoin: true })).toEqual(rejoined);
+      await expectKeptFor(world, "r", 40, startMs);
+    },
 
-  factNeeding(
-    "rejoin",
-    "extend() with rejoin sent twice rejoins once, and returns held the second time",
-    async ({ node, rival }) => {
+    "extend() with rejoin sent twice rejoins once, and returns held the second time": async ({ node, rival }) => {
       expect(await node.extend("alice", "r", { fence: 10, rejoin: true })).toEqual(rejoined);
       expect(await rival.extend("alice", "r", { fence: 10, rejoin: true })).toEqual({ held: true, fence: 10 });
     },
-  ),
-];
 
-/** A rejoined claim is a grant: if the counter did not advance, two locks could get the same fencing token. */
-const counters: readonly Fact[] = [
-  factNeeding("rejoin", "extend() with rejoin advances the counter, as a grant does", async ({ node }) => {
-    const fence = await node.grant("alice", "r", { fenceHint: 10 });
-    await node.release("alice", "r");
-    expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
-    expect(await node.hold("alice", "r")).toBe(fence + 1);
-  }),
+    // A rejoined claim is a grant: if the counter did not advance, two locks could get the same fencing token.
+    "extend() with rejoin advances the counter, as a grant does": async ({ node }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      await node.release("alice", "r");
+      expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "r")).toBe(fence + 1);
+    },
 
-  factNeeding("rejoin", "extend() with rejoin of an expired claim advances the counter", async (world) => {
-    const fence = await claimAndExpire(world, "alice", "r");
-    expect(await world.node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
-    expect(await world.node.hold("alice", "r")).toEqual(afterExpiry(fence + 1));
-  }),
+    "extend() with rejoin of an expired claim advances the counter": async (world) => {
+      const fence = await claimAndExpire(world, "alice", "r");
+      expect(await world.node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
+      expect(await world.node.hold("alice", "r")).toEqual(afterExpiry(fence + 1));
+    },
 
-  factNeeding(
-    "rejoin",
-    "extend() with rejoin sets the counter to the fence of the request if that is higher",
-    async (world) => {
+    "extend() with rejoin sets the counter to the fence of the request if that is higher": async (world) => {
       const { node } = world;
       expect(await node.extend("alice", "never claimed", { fence: 1_000, rejoin: true })).toEqual(rejoined);
       expect(await node.hold("alice", "never claimed")).toBe(1_000);
@@ -67,15 +56,13 @@ const counters: readonly Fact[] = [
       expect(await node.extend("alice", "claimed before", { fence: 1_000, rejoin: true })).toEqual(rejoined);
       expect(await node.hold("alice", "claimed before")).toEqual(between(1_000, 1_002));
     },
-  ),
-];
-
-/** Either all of several resources are rejoined, or none. */
-const several: readonly Fact[] = [
-  factNeeding(
-    ["rejoin", "severalResources"],
-    "extend() with rejoin claims all of several free resources, with a fence above their highest counter",
-    async ({ node, rival }) => {
+  }),
+  ...factsNeeding(["rejoin", "severalResources"], {
+    // Either all of several resources are rejoined, or none.
+    "extend() with rejoin claims all of several free resources, with a fence above their highest counter": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("bob", "b", { fenceHint: 30 });
       await node.release("bob", "b");
       expect(await node.extend("alice", ["a", "b", "c"], { fence: 20, rejoin: true })).toEqual(rejoined);
@@ -84,12 +71,10 @@ const several: readonly Fact[] = [
         expect(await node.hold("alice", resource)).toBe(31);
       }
     },
-  ),
 
-  factNeeding(
-    ["rejoin", "severalResources"],
-    "extend() with rejoin claims all resources and advances all counters if some are held and the rest is free",
-    async (world) => {
+    "extend() with rejoin claims all resources and advances all counters if some are held and the rest is free": async (
+      world,
+    ) => {
       const { node, rival } = world;
       await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
       await node.release("alice", "b");
@@ -97,12 +82,8 @@ const several: readonly Fact[] = [
       for (const resource of ["a", "b", "c"]) await claimWhenFree(world, resource, "bob");
       expect(await rival.hold("bob", ["a", "b", "c"])).toEqual(between(12, 14));
     },
-  ),
 
-  factNeeding(
-    ["rejoin", "severalResources"],
-    "extend() with rejoin changes nothing while another owner holds any of the resources",
-    async ({ node, rival }) => {
+    "extend() with rejoin changes nothing while another owner holds any of the resources": async ({ node, rival }) => {
       for (const taken of ["a", "b", "c"]) {
         const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
         const held = `${taken}, ${taken} is taken`;
@@ -115,8 +96,5 @@ const several: readonly Fact[] = [
         expect(await rival.hold("bob", held)).toEqual(between(10, 18));
       }
     },
-  ),
+  }),
 ];
-
-/** The facts about {@link LockNode.extend} with `rejoin`. */
-export const rejoinFacts: readonly Fact[] = [...claims, ...counters, ...several];

@@ -1,59 +1,103 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { between } from "../world/expectations.ts";
 import { claimAndExpire, nextFence } from "../world/world.ts";
 
-/** The claims that `release` frees. */
-const frees: readonly Fact[] = [
-  fact("release() frees the owner's claim for the next owner", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    expect(await node.release("alice", "r")).toBe(true);
-    await rival.grant("bob", "r");
-  }),
+/** The facts about {@link LockNode.release}, except notifications. */
+export const releaseFacts: readonly Fact[] = [
+  ...facts({
+    // The claims that `release` frees.
+    "release() frees the owner's claim for the next owner": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      expect(await node.release("alice", "r")).toBe(true);
+      await rival.grant("bob", "r");
+    },
 
-  fact("release() keeps the counter", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
-    await node.release("alice", "r");
-    expect(await nextFence(rival, "r")).toBe(fence + 1);
-  }),
+    "release() keeps the counter": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    },
 
-  factNeeding("severalResources", "release() frees all of several resources, and keeps each counter", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
-    await node.hold("alice", "b", { fence: 20 });
-    expect(await node.release("alice", ["a", "b", "c"])).toBe(true);
-    expect([await nextFence(rival, "a"), await nextFence(rival, "b"), await nextFence(rival, "c")]).toEqual([
-      between(11, 21),
-      between(21, 22),
-      between(11, 23),
-    ]);
-  }),
+    // The claims and counters that `release` does not change.
+    "release() sent again changes nothing, and does not reject": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      expect(await node.release("alice", "r")).toBe(true);
+      expect(await node.release("alice", "r")).toBe(false);
+      expect(await rival.release("alice", "r")).toBe(false);
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    },
 
-  factNeeding(
-    "severalResources",
-    "release() of some of the resources leaves the others held",
-    async ({ node, rival }) => {
+    "release() sent again leaves the next owner's claim alone": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.release("alice", "r");
+      await rival.grant("bob", "r");
+      expect(await node.release("alice", "r")).toBe(false);
+      await rival.hold("bob", "r");
+    },
+
+    "release() of a resource never claimed changes nothing, and does not reject": async ({ node, rival }) => {
+      expect(await node.release("alice", "r")).toBe(false);
+      expect(await nextFence(rival, "r")).toBe(1);
+    },
+
+    "release() leaves another owner's claim and counter alone": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      expect(await rival.release("bob", "r")).toBe(false);
+      await rival.deny("bob", "r");
+      expect(await node.hold("alice", "r")).toBe(fence);
+    },
+
+    "release() compares owners exactly": async ({ node }) => {
+      await node.grant("Alice 1", "r");
+      for (const other of ["Alice", "Alice 10", "alice 1", " Alice 1", "Alice 1 ", "Alice?1", "Alice*"]) {
+        expect(await node.release(other, "r"), other).toBe(false);
+      }
+      await node.hold("Alice 1", "r");
+    },
+
+    "release() of an expired claim frees nothing, and returns released: false": async (world) => {
+      await claimAndExpire(world, "alice", "r");
+      expect(await world.node.release("alice", "r")).toBe(false);
+    },
+
+    "release() of an expired claim leaves the next owner's claim alone": async (world) => {
+      await claimAndExpire(world, "alice", "r");
+      await world.rival.grant("bob", "r");
+      expect(await world.node.release("alice", "r")).toBe(false);
+      await world.rival.hold("bob", "r");
+    },
+  }),
+  ...factsNeeding(["severalResources"], {
+    "release() frees all of several resources, and keeps each counter": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
+      await node.hold("alice", "b", { fence: 20 });
+      expect(await node.release("alice", ["a", "b", "c"])).toBe(true);
+      expect([await nextFence(rival, "a"), await nextFence(rival, "b"), await nextFence(rival, "c")]).toEqual([
+        between(11, 21),
+        between(21, 22),
+        between(11, 23),
+      ]);
+    },
+
+    "release() of some of the resources leaves the others held": async ({ node, rival }) => {
       await node.grant("alice", ["a", "b", "c"]);
       expect(await node.release("alice", ["a", "c"])).toBe(true);
       await rival.grant("bob", ["a", "c"]);
       await node.hold("alice", "b");
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "release() frees those of several resources that the owner holds",
-    async ({ node, rival }) => {
+    "release() frees those of several resources that the owner holds": async ({ node, rival }) => {
       await node.grant("alice", "b");
       expect(await node.release("alice", ["a", "b", "c"])).toBe(true);
       await rival.grant("bob", ["a", "b", "c"]);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "release() frees the owner's claims, and leaves another owner's among the same resources",
-    async ({ node, rival }) => {
+    "release() frees the owner's claims, and leaves another owner's among the same resources": async ({
+      node,
+      rival,
+    }) => {
       for (const own of ["a", "b", "c"]) {
         const foreign = ["a", "b", "c"].filter((name) => name !== own);
         await node.grant("alice", own);
@@ -65,59 +109,5 @@ const frees: readonly Fact[] = [
         await rival.release("bob", foreign);
       }
     },
-  ),
-];
-
-/** The claims and counters that `release` does not change. */
-const leaves: readonly Fact[] = [
-  fact("release() sent again changes nothing, and does not reject", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r");
-    expect(await node.release("alice", "r")).toBe(true);
-    expect(await node.release("alice", "r")).toBe(false);
-    expect(await rival.release("alice", "r")).toBe(false);
-    expect(await nextFence(rival, "r")).toBe(fence + 1);
-  }),
-
-  fact("release() sent again leaves the next owner's claim alone", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.release("alice", "r");
-    await rival.grant("bob", "r");
-    expect(await node.release("alice", "r")).toBe(false);
-    await rival.hold("bob", "r");
-  }),
-
-  fact("release() of a resource never claimed changes nothing, and does not reject", async ({ node, rival }) => {
-    expect(await node.release("alice", "r")).toBe(false);
-    expect(await nextFence(rival, "r")).toBe(1);
-  }),
-
-  fact("release() leaves another owner's claim and counter alone", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r");
-    expect(await rival.release("bob", "r")).toBe(false);
-    await rival.deny("bob", "r");
-    expect(await node.hold("alice", "r")).toBe(fence);
-  }),
-
-  fact("release() compares owners exactly", async ({ node }) => {
-    await node.grant("Alice 1", "r");
-    for (const other of ["Alice", "Alice 10", "alice 1", " Alice 1", "Alice 1 ", "Alice?1", "Alice*"]) {
-      expect(await node.release(other, "r"), other).toBe(false);
-    }
-    await node.hold("Alice 1", "r");
-  }),
-
-  fact("release() of an expired claim frees nothing, and returns released: false", async (world) => {
-    await claimAndExpire(world, "alice", "r");
-    expect(await world.node.release("alice", "r")).toBe(false);
-  }),
-
-  fact("release() of an expired claim leaves the next owner's claim alone", async (world) => {
-    await claimAndExpire(world, "alice", "r");
-    await world.rival.grant("bob", "r");
-    expect(await world.node.release("alice", "r")).toBe(false);
-    await world.rival.hold("bob", "r");
   }),
 ];
-
-/** The facts about {@link LockNode.release}, except notifications. */
-export const releaseFacts: readonly Fact[] = [...frees, ...leaves];

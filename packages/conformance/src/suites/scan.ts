@@ -1,7 +1,6 @@
 import type { ScannedClaim } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Fact, factNeeding } from "../fact.ts";
-import type { Limit } from "../settings.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, type Scanned, shared } from "../world/client.ts";
 import { longMs, minuteMs } from "../world/durations.ts";
 import { between, oneOf } from "../world/expectations.ts";
@@ -32,11 +31,6 @@ const mistakes = {
   repeated: "a cursor works only once: a portion whose reply is lost is missed",
 };
 
-/** Returns a sentence that holds for every node with `scan`. */
-function scanning(statement: string, prove: (world: World) => Promise<void>, needs: readonly Limit[] = []): Fact {
-  return factNeeding(["floor", ...needs], statement, prove);
-}
-
 /** Returns the resources and owners of claims, in order, without the witness that a claim has expired. */
 function holdersOf(claims: readonly ScannedClaim[]): readonly string[] {
   const own = claims.filter(({ resource }) => !resource.startsWith("witness "));
@@ -60,201 +54,6 @@ async function expectHighest({ node, rival }: World, highest: number, most = hig
     expect(scanned.highest, mistake).toEqual(between(highest, most));
   }
 }
-
-/** What a series reads while nothing changes. */
-const contents: readonly Fact[] = [
-  scanning("scan() of a fresh node reads no counter and no claim", async (world) => {
-    for (const client of [world.node, world.rival]) {
-      expect(await client.scan()).toMatchObject({ counters: 0, highest: 0, claims: [] });
-    }
-  }),
-
-  scanning("scan() reads each counter, whether its claim is in force, released or expired", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", "held", { fenceHint: 10 });
-    await expectHighest(world, 10);
-    await rival.grant("bob", "released", { fenceHint: 30 });
-    await rival.free("bob", "released");
-    await expectHighest(world, 30);
-    await claimAndExpire(world, "carol", "expired", { fenceHint: 70 });
-    await expectHighest(world, 70, 72);
-    await node.hold("alice", "held", { fence: 1_000_000_000_007 });
-    await expectHighest(world, 1_000_000_000_007);
-    await node.free("alice", "held");
-    await expectHighest(world, 1_000_000_000_007);
-  }),
-
-  scanning("scan() reads no counter above the floor if no fence is above it", async (world) => {
-    const { node, rival } = world;
-    await node.raiseFloor({ floor: 100, epoch: 200 });
-    for (const client of [node, rival]) {
-      const { highest, claims } = await client.scan();
-      expect({ highest, claims }, mistakes.higher).toEqual({ highest: oneOf(0, 100), claims: [] });
-    }
-    const fence = await rival.grant("alice", "r", { epoch: 200 });
-    await expectHighest(world, fence);
-    await node.raiseFloor({ floor: 1_000 });
-    for (const client of [node, rival]) {
-      expect((await client.scan()).highest, mistakes.higher).toEqual(oneOf(fence, 1_000));
-    }
-  }),
-
-  scanning("scan() without claims reads the counters, and may leave claims out", async (world) => {
-    await world.node.grant("alice", "held", { fenceHint: 10 });
-    await nextFence(world.rival, "released");
-    for (const client of [world.node, world.rival]) {
-      const { highest, claims } = await client.scan({ claims: false });
-      expect(highest, mistakes.missed).toEqual(between(10, 11));
-      expect([[], ["held: alice"]], mistakes.extra).toContainEqual(holdersOf(claims));
-    }
-  }),
-
-  scanning("scan() reads each claim in force with its owner and its remaining time", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice:1", "a", { ttlMs: 20 * minuteMs });
-    await rival.grant("bob", "b", { ttlMs: minuteMs });
-    for (const client of [node, rival]) {
-      const { claims } = await client.scan();
-      expect(holdersOf(claims), mistakes.missed).toEqual(["a: alice:1", "b: bob"]);
-      for (const { resource, remainingMs } of claims) {
-        const ttlMs = (resource === "a" ? 20 : 1) * minuteMs;
-        expect(remainingMs, resource).toBeGreaterThan(ttlMs / 2);
-        if (world.endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
-      }
-    }
-    await node.hold("bob", "b", { ttlMs: 60 * minuteMs });
-    const [, extended] = (await rival.scan()).claims;
-    expect(extended?.remainingMs).toBeGreaterThan(30 * minuteMs);
-  }),
-
-  scanning("scan() reads no claim that was released or has expired", async (world) => {
-    const { node, rival } = world;
-    for (const resource of ["kept", "released", "claimed again"]) await node.grant("alice", resource);
-    await claimAndExpire(world, "alice", "expired");
-    await rival.free("alice", "released");
-    await node.free("alice", "claimed again");
-    await rival.grant("bob", "claimed again");
-    await expectClaims(world, ["claimed again: bob", "kept: alice"]);
-  }),
-
-  scanning(
-    "scan() reads the claim of the new owner after a takeover",
-    async (world) => {
-      await world.node.grant("alice", "r");
-      await world.rival.grant("bob", "r", { takeover: "alice" });
-      await expectClaims(world, ["r: bob"]);
-    },
-    ["takeover"],
-  ),
-
-  scanning(
-    "scan() reads a claim on each of several resources",
-    async (world) => {
-      await world.node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
-      await expectClaims(world, ["a: alice", "b: alice", "c: alice"]);
-      await expectHighest(world, 10);
-      await world.rival.free("alice", ["a", "c"]);
-      await expectClaims(world, ["b: alice"]);
-    },
-    ["severalResources"],
-  ),
-
-  scanning(
-    "scan() reads the claim of every sharer with its own remaining time, and no ended one",
-    async (world) => {
-      const { node, rival } = world;
-      for (const [owner, minutes] of [["alice", 20] as const, ["bob", 60] as const, ["carol", 1] as const]) {
-        await node.grant(owner, "r", { ...shared, ttlMs: minutes * minuteMs, fenceHint: 10 });
-      }
-      await rival.grant("dave", "r", { ...shared, ttlMs: briefMs });
-      await rival.grant("erin", "r", shared);
-      await expireBriefClaims(world);
-      await rival.free("erin", "r");
-      for (const client of [node, rival]) {
-        const claims = (await client.scan()).claims.filter(({ resource }) => resource === "r");
-        expect(holdersOf(claims)).toEqual(["r: alice", "r: bob", "r: carol"]);
-        const [alice, bob, carol] = claims.map(({ remainingMs }) => remainingMs / minuteMs);
-        expect(alice).toBeGreaterThan(10);
-        expect(bob).toBeGreaterThan(30);
-        expect(carol).toBeGreaterThan(0);
-        if (world.endsExactly)
-          expect([alice, bob, carol].map((minutes) => Math.ceil(minutes as number))).toEqual([20, 60, 1]);
-      }
-    },
-    ["sharing"],
-  ),
-
-  scanning(
-    "scan() reads the claims of all of two hundred sharers",
-    async (world) => {
-      const owners = numbered("owner", 200);
-      await each(owners, (owner) => world.node.grant(owner, "r", shared));
-      await expectClaims(
-        world,
-        owners.map((owner) => `r: ${owner}`),
-      );
-    },
-    ["sharing"],
-  ),
-
-  scanning("scan() reads names and owners exactly as they were given", async (world) => {
-    const { node, rival } = world.bare;
-    const names = [
-      "r",
-      "R",
-      " r",
-      "r ",
-      "r*",
-      "r?",
-      "[r]",
-      "\\r",
-      "{r}",
-      "r:1",
-      "r,2",
-      "a/b",
-      "a%2Fb",
-      "'",
-      '"',
-      "\n",
-      "\0",
-    ];
-    names.push("0", "-1", "null", "__proto__", "é", "e\u0301", "🔒", "x".repeat(Math.min(300, world.nameBytesMax)));
-    for (const name of names) await node.grant(`owner of ${name}`, name);
-    const expected = names.map((name) => `${name}: owner of ${name}`).sort();
-    for (const client of [node, rival]) expect(holdersOf((await client.scan()).claims)).toEqual(expected);
-  }),
-
-  scanning("scan() changes neither claims nor counters, nor the floor", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", "held", { fenceHint: 10 });
-    const free = await nextFence(node, "free");
-    const held = await rival.hold("alice", "held");
-    for (const client of [node, rival, node]) await client.scan();
-    expect(await rival.hold("alice", "held", {}, mistakes.changed), mistakes.changed).toBe(held);
-    expect(await node.raiseFloor(), mistakes.changed).toEqual({ floor: between(0, free), epoch: 0 });
-    expect(await nextFence(rival, "free"), mistakes.changed).toBe(free + 1);
-    expect(await nextFence(node, "never claimed"), mistakes.changed).toEqual(between(1, free + 2));
-  }),
-
-  scanning("scan() does not prolong claims", async (world) => {
-    const { resource } = await whileAlive(world, async (name, ttlMs) => {
-      await world.node.grant("alice", name, { ttlMs });
-      expect(holdersOf((await world.rival.scan()).claims)).toContain(`${name}: alice`);
-    });
-    await claimWhenFree(world, resource);
-  }),
-
-  scanning("scan() rejects a cursor that it did not make, and changes nothing", async (world) => {
-    const { node, rival, timeoutMs } = world;
-    await node.grant("alice", "r");
-    const flaws = ["", 42, null, {}, "not a cursor", "r", "🔒", "\0"].map((cursor) => ({ cursor }));
-    const scan = async (request: object) => node.node.scan?.(request as never);
-    await expectRejections("scan()", scan, { timeoutMs }, flaws).catch((error) => {
-      throw Object.assign(error, { message: `${mistakes.cursor}: ${error.message}` });
-    });
-    expect(await rival.hold("alice", "r")).toBe(1);
-  }),
-];
 
 /** More counters than a portion may read. */
 const manyCounters = 2_500;
@@ -298,116 +97,296 @@ async function scanRepeatedly(client: Client): Promise<Scanned> {
   };
 }
 
-/** Series of several portions. */
-const series: readonly Fact[] = [
-  scanning("scan() reads thousands of counters and claims, in portions of bounded size", async (world) => {
-    const { node, rival } = world;
-    const claimed = await claimMany(world);
-    const names = [...claimed.values()].flat();
-    const highest = 1_000 + claimed.size - 1;
-    // Two callers at once, as two operators may be at work.
-    for (const scanned of await Promise.all([node.scan(), rival.scan()])) {
+/** The facts about what {@link FenceFloor.scan} reads, if the node offers it. */
+export const scanFacts: readonly Fact[] = [
+  ...factsNeeding(["floor"], {
+    // What a series reads while nothing changes.
+    "scan() of a fresh node reads no counter and no claim": async (world) => {
+      for (const client of [world.node, world.rival]) {
+        expect(await client.scan()).toMatchObject({ counters: 0, highest: 0, claims: [] });
+      }
+    },
+
+    "scan() reads each counter, whether its claim is in force, released or expired": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "held", { fenceHint: 10 });
+      await expectHighest(world, 10);
+      await rival.grant("bob", "released", { fenceHint: 30 });
+      await rival.free("bob", "released");
+      await expectHighest(world, 30);
+      await claimAndExpire(world, "carol", "expired", { fenceHint: 70 });
+      await expectHighest(world, 70, 72);
+      await node.hold("alice", "held", { fence: 1_000_000_000_007 });
+      await expectHighest(world, 1_000_000_000_007);
+      await node.free("alice", "held");
+      await expectHighest(world, 1_000_000_000_007);
+    },
+
+    "scan() reads no counter above the floor if no fence is above it": async (world) => {
+      const { node, rival } = world;
+      await node.raiseFloor({ floor: 100, epoch: 200 });
+      for (const client of [node, rival]) {
+        const { highest, claims } = await client.scan();
+        expect({ highest, claims }, mistakes.higher).toEqual({ highest: oneOf(0, 100), claims: [] });
+      }
+      const fence = await rival.grant("alice", "r", { epoch: 200 });
+      await expectHighest(world, fence);
+      await node.raiseFloor({ floor: 1_000 });
+      for (const client of [node, rival]) {
+        expect((await client.scan()).highest, mistakes.higher).toEqual(oneOf(fence, 1_000));
+      }
+    },
+
+    "scan() without claims reads the counters, and may leave claims out": async (world) => {
+      await world.node.grant("alice", "held", { fenceHint: 10 });
+      await nextFence(world.rival, "released");
+      for (const client of [world.node, world.rival]) {
+        const { highest, claims } = await client.scan({ claims: false });
+        expect(highest, mistakes.missed).toEqual(between(10, 11));
+        expect([[], ["held: alice"]], mistakes.extra).toContainEqual(holdersOf(claims));
+      }
+    },
+
+    "scan() reads each claim in force with its owner and its remaining time": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice:1", "a", { ttlMs: 20 * minuteMs });
+      await rival.grant("bob", "b", { ttlMs: minuteMs });
+      for (const client of [node, rival]) {
+        const { claims } = await client.scan();
+        expect(holdersOf(claims), mistakes.missed).toEqual(["a: alice:1", "b: bob"]);
+        for (const { resource, remainingMs } of claims) {
+          const ttlMs = (resource === "a" ? 20 : 1) * minuteMs;
+          expect(remainingMs, resource).toBeGreaterThan(ttlMs / 2);
+          if (world.endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
+        }
+      }
+      await node.hold("bob", "b", { ttlMs: 60 * minuteMs });
+      const [, extended] = (await rival.scan()).claims;
+      expect(extended?.remainingMs).toBeGreaterThan(30 * minuteMs);
+    },
+
+    "scan() reads no claim that was released or has expired": async (world) => {
+      const { node, rival } = world;
+      for (const resource of ["kept", "released", "claimed again"]) await node.grant("alice", resource);
+      await claimAndExpire(world, "alice", "expired");
+      await rival.free("alice", "released");
+      await node.free("alice", "claimed again");
+      await rival.grant("bob", "claimed again");
+      await expectClaims(world, ["claimed again: bob", "kept: alice"]);
+    },
+
+    "scan() reads names and owners exactly as they were given": async (world) => {
+      const { node, rival } = world.bare;
+      const names = [
+        "r",
+        "R",
+        " r",
+        "r ",
+        "r*",
+        "r?",
+        "[r]",
+        "\\r",
+        "{r}",
+        "r:1",
+        "r,2",
+        "a/b",
+        "a%2Fb",
+        "'",
+        '"',
+        "\n",
+        "\0",
+      ];
+      names.push("0", "-1", "null", "__proto__", "é", "e\u0301", "🔒", "x".repeat(Math.min(300, world.nameBytesMax)));
+      for (const name of names) await node.grant(`owner of ${name}`, name);
+      const expected = names.map((name) => `${name}: owner of ${name}`).sort();
+      for (const client of [node, rival]) expect(holdersOf((await client.scan()).claims)).toEqual(expected);
+    },
+
+    "scan() changes neither claims nor counters, nor the floor": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "held", { fenceHint: 10 });
+      const free = await nextFence(node, "free");
+      const held = await rival.hold("alice", "held");
+      for (const client of [node, rival, node]) await client.scan();
+      expect(await rival.hold("alice", "held", {}, mistakes.changed), mistakes.changed).toBe(held);
+      expect(await node.raiseFloor(), mistakes.changed).toEqual({ floor: between(0, free), epoch: 0 });
+      expect(await nextFence(rival, "free"), mistakes.changed).toBe(free + 1);
+      expect(await nextFence(node, "never claimed"), mistakes.changed).toEqual(between(1, free + 2));
+    },
+
+    "scan() does not prolong claims": async (world) => {
+      const { resource } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        expect(holdersOf((await world.rival.scan()).claims)).toContain(`${name}: alice`);
+      });
+      await claimWhenFree(world, resource);
+    },
+
+    "scan() rejects a cursor that it did not make, and changes nothing": async (world) => {
+      const { node, rival, timeoutMs } = world;
+      await node.grant("alice", "r");
+      const flaws = ["", 42, null, {}, "not a cursor", "r", "🔒", "\0"].map((cursor) => ({ cursor }));
+      const scan = async (request: object) => node.node.scan?.(request as never);
+      await expectRejections("scan()", scan, { timeoutMs }, flaws).catch((error) => {
+        throw Object.assign(error, { message: `${mistakes.cursor}: ${error.message}` });
+      });
+      expect(await rival.hold("alice", "r")).toBe(1);
+    },
+
+    // Series of several portions.
+    "scan() reads thousands of counters and claims, in portions of bounded size": async (world) => {
+      const { node, rival } = world;
+      const claimed = await claimMany(world);
+      const names = [...claimed.values()].flat();
+      const highest = 1_000 + claimed.size - 1;
+      // Two callers at once, as two operators may be at work.
+      for (const scanned of await Promise.all([node.scan(), rival.scan()])) {
+        expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + claimed.size));
+        expect(scanned.claims.length, mistakes.missed).toBe(names.length);
+        expect(scanned.claims.map(({ resource }) => resource).sort(), mistakes.missed).toEqual(names);
+        for (const portion of scanned.portions) {
+          expect(portion.counters, mistakes.large).toBeLessThanOrEqual(portionMax);
+          expect(portion.claims.length, mistakes.large).toBeLessThanOrEqual(portionMax);
+        }
+      }
+      const half = [...claimed].slice(0, claimed.size / 2);
+      await each(half, ([owner, group]) => node.free(owner, group));
+      const rest = [...claimed].slice(half.length).flatMap(([, group]) => group);
+      const scanned = await rival.scan();
+      expect(scanned.claims.map(({ resource }) => resource).sort(), mistakes.extra).toEqual(rest);
       expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + claimed.size));
-      expect(scanned.claims.length, mistakes.missed).toBe(names.length);
-      expect(scanned.claims.map(({ resource }) => resource).sort(), mistakes.missed).toEqual(names);
-      for (const portion of scanned.portions) {
-        expect(portion.counters, mistakes.large).toBeLessThanOrEqual(portionMax);
-        expect(portion.claims.length, mistakes.large).toBeLessThanOrEqual(portionMax);
+    },
+
+    "scan() reads a portion again with the same cursor, and misses nothing": async (world) => {
+      const names = [...(await claimMany(world)).values()].flat();
+      const scanned = await scanRepeatedly(world.rival);
+      const read = new Set(scanned.claims.map(({ resource }) => resource));
+      expect([...read].sort(), mistakes.repeated).toEqual(names);
+    },
+
+    "scan() reads everything that lasts while other resources are claimed and released": async (world) => {
+      const { node, rival } = world;
+      const lasting = numbered("lasting", 200);
+      const claimLasting = (name: string) => node.grant("alice", name);
+      await each(lasting.slice(0, 100), claimLasting);
+      const ended = numbered("ended", 200);
+      await each(ended, (name) => nextFence(rival, name));
+      await each(lasting.slice(100), claimLasting);
+      let isOver = false;
+      const churn = async (client: Client, worker: number): Promise<void> => {
+        for (let turn = 0; !isOver; turn++) {
+          await nextFence(client, ended[(2 * turn + worker) % ended.length] as string);
+          await nextFence(client, `new ${worker}.${turn}`);
+        }
+      };
+      const read = async (): Promise<void> => {
+        for (let round = 1; round <= 5; round++) {
+          const highest = 1_000_000 * round;
+          await node.hold("alice", lasting[(round * 37) % lasting.length] as string, { fence: highest });
+          const scanned = await (round % 2 === 0 ? node : rival).scan();
+          expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + 999_999));
+          const found = scanned.claims.filter(({ owner }) => owner === "alice").map(({ resource }) => resource);
+          expect(found.sort(), mistakes.missed).toEqual(lasting);
+        }
+      };
+      const reading = read().finally(() => {
+        isOver = true;
+      });
+      await Promise.all([reading, churn(node, 1), churn(rival, 2)]);
+    },
+
+    "scan() reads what lasts, while resources are claimed and released between its portions": async (world) => {
+      const { node, rival } = world;
+      const claimed = await claimMany(world);
+      const groups = [...claimed];
+      const lasting = groups.filter((_, index) => index % 2 === 0).flatMap(([, names]) => names);
+      const changing = groups.filter((_, index) => index % 2 === 1);
+      const found = new Set<string>();
+      let portions = 0;
+      for (let cursor: string | undefined; ; portions++) {
+        const portion = await rival.scanPortion(cursor);
+        for (const { resource } of portion.claims) found.add(resource);
+        if (portion.cursor === undefined) break;
+        cursor = portion.cursor;
+        const part = changing.splice(0, Math.ceil(groups.length / 10));
+        await each(part, ([owner, names]) => node.free(owner, names));
+        await each(numbered(`new ${portions}`, 20), (name) => node.grant(freshOwner(), name));
+        expect(portions, "the series ends although resources are added").toBeLessThan(1_000);
       }
-    }
-    const half = [...claimed].slice(0, claimed.size / 2);
-    await each(half, ([owner, group]) => node.free(owner, group));
-    const rest = [...claimed].slice(half.length).flatMap(([, group]) => group);
-    const scanned = await rival.scan();
-    expect(scanned.claims.map(({ resource }) => resource).sort(), mistakes.extra).toEqual(rest);
-    expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + claimed.size));
-  }),
+      expect(
+        lasting.filter((name) => !found.has(name)),
+        mistakes.missed,
+      ).toEqual([]);
+    },
 
-  scanning("scan() reads a portion again with the same cursor, and misses nothing", async (world) => {
-    const names = [...(await claimMany(world)).values()].flat();
-    const scanned = await scanRepeatedly(world.rival);
-    const read = new Set(scanned.claims.map(({ resource }) => resource));
-    expect([...read].sort(), mistakes.repeated).toEqual(names);
-  }),
-
-  scanning("scan() reads everything that lasts while other resources are claimed and released", async (world) => {
-    const { node, rival } = world;
-    const lasting = numbered("lasting", 200);
-    const claimLasting = (name: string) => node.grant("alice", name);
-    await each(lasting.slice(0, 100), claimLasting);
-    const ended = numbered("ended", 200);
-    await each(ended, (name) => nextFence(rival, name));
-    await each(lasting.slice(100), claimLasting);
-    let isOver = false;
-    const churn = async (client: Client, worker: number): Promise<void> => {
-      for (let turn = 0; !isOver; turn++) {
-        await nextFence(client, ended[(2 * turn + worker) % ended.length] as string);
-        await nextFence(client, `new ${worker}.${turn}`);
+    "scan() reads the claims that are extended between its portions": async (world) => {
+      const { node, rival } = world;
+      const claimed = await claimMany(world);
+      const rest = [...claimed];
+      const found = new Set<string>();
+      for (let cursor: string | undefined; ; ) {
+        const portion = await rival.scanPortion(cursor);
+        for (const { resource } of portion.claims) found.add(resource);
+        if (portion.cursor === undefined) break;
+        cursor = portion.cursor;
+        const part = rest.splice(0, Math.ceil(claimed.size / 10));
+        await each(part, ([owner, names]) => node.hold(owner, names, { ttlMs: 2 * longMs }));
       }
-    };
-    const read = async (): Promise<void> => {
-      for (let round = 1; round <= 5; round++) {
-        const highest = 1_000_000 * round;
-        await node.hold("alice", lasting[(round * 37) % lasting.length] as string, { fence: highest });
-        const scanned = await (round % 2 === 0 ? node : rival).scan();
-        expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + 999_999));
-        const found = scanned.claims.filter(({ owner }) => owner === "alice").map(({ resource }) => resource);
-        expect(found.sort(), mistakes.missed).toEqual(lasting);
+      expect([...found].sort(), mistakes.missed).toEqual([...claimed.values()].flat());
+    },
+  }),
+  ...factsNeeding(["floor", "takeover"], {
+    "scan() reads the claim of the new owner after a takeover": async (world) => {
+      await world.node.grant("alice", "r");
+      await world.rival.grant("bob", "r", { takeover: "alice" });
+      await expectClaims(world, ["r: bob"]);
+    },
+  }),
+  ...factsNeeding(["floor", "severalResources"], {
+    "scan() reads a claim on each of several resources": async (world) => {
+      await world.node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
+      await expectClaims(world, ["a: alice", "b: alice", "c: alice"]);
+      await expectHighest(world, 10);
+      await world.rival.free("alice", ["a", "c"]);
+      await expectClaims(world, ["b: alice"]);
+    },
+  }),
+  ...factsNeeding(["floor", "sharing"], {
+    "scan() reads the claim of every sharer with its own remaining time, and no ended one": async (world) => {
+      const { node, rival } = world;
+      for (const [owner, minutes] of [["alice", 20] as const, ["bob", 60] as const, ["carol", 1] as const]) {
+        await node.grant(owner, "r", { ...shared, ttlMs: minutes * minuteMs, fenceHint: 10 });
       }
-    };
-    const reading = read().finally(() => {
-      isOver = true;
-    });
-    await Promise.all([reading, churn(node, 1), churn(rival, 2)]);
-  }),
+      await rival.grant("dave", "r", { ...shared, ttlMs: briefMs });
+      await rival.grant("erin", "r", shared);
+      await expireBriefClaims(world);
+      await rival.free("erin", "r");
+      for (const client of [node, rival]) {
+        const claims = (await client.scan()).claims.filter(({ resource }) => resource === "r");
+        expect(holdersOf(claims)).toEqual(["r: alice", "r: bob", "r: carol"]);
+        const [alice, bob, carol] = claims.map(({ remainingMs }) => remainingMs / minuteMs);
+        expect(alice).toBeGreaterThan(10);
+        expect(bob).toBeGreaterThan(30);
+        expect(carol).toBeGreaterThan(0);
+        if (world.endsExactly)
+          expect([alice, bob, carol].map((minutes) => Math.ceil(minutes as number))).toEqual([20, 60, 1]);
+      }
+    },
 
-  scanning("scan() reads what lasts, while resources are claimed and released between its portions", async (world) => {
-    const { node, rival } = world;
-    const claimed = await claimMany(world);
-    const groups = [...claimed];
-    const lasting = groups.filter((_, index) => index % 2 === 0).flatMap(([, names]) => names);
-    const changing = groups.filter((_, index) => index % 2 === 1);
-    const found = new Set<string>();
-    let portions = 0;
-    for (let cursor: string | undefined; ; portions++) {
-      const portion = await rival.scanPortion(cursor);
-      for (const { resource } of portion.claims) found.add(resource);
-      if (portion.cursor === undefined) break;
-      cursor = portion.cursor;
-      const part = changing.splice(0, Math.ceil(groups.length / 10));
-      await each(part, ([owner, names]) => node.free(owner, names));
-      await each(numbered(`new ${portions}`, 20), (name) => node.grant(freshOwner(), name));
-      expect(portions, "the series ends although resources are added").toBeLessThan(1_000);
-    }
-    expect(
-      lasting.filter((name) => !found.has(name)),
-      mistakes.missed,
-    ).toEqual([]);
-  }),
-
-  scanning("scan() reads the claims that are extended between its portions", async (world) => {
-    const { node, rival } = world;
-    const claimed = await claimMany(world);
-    const rest = [...claimed];
-    const found = new Set<string>();
-    for (let cursor: string | undefined; ; ) {
-      const portion = await rival.scanPortion(cursor);
-      for (const { resource } of portion.claims) found.add(resource);
-      if (portion.cursor === undefined) break;
-      cursor = portion.cursor;
-      const part = rest.splice(0, Math.ceil(claimed.size / 10));
-      await each(part, ([owner, names]) => node.hold(owner, names, { ttlMs: 2 * longMs }));
-    }
-    expect([...found].sort(), mistakes.missed).toEqual([...claimed.values()].flat());
+    "scan() reads the claims of all of two hundred sharers": async (world) => {
+      const owners = numbered("owner", 200);
+      await each(owners, (owner) => world.node.grant(owner, "r", shared));
+      await expectClaims(
+        world,
+        owners.map((owner) => `r: ${owner}`),
+      );
+    },
   }),
 ];
 
-/** The facts about what {@link FenceFloor.scan} reads, if the node offers it. */
-export const scanFacts: readonly Fact[] = [...contents, ...series];
-
 /** The fact about connections, if the suite can count them. */
-export const floorConnectionFacts: readonly Fact[] = [
-  scanning("calls of raiseFloor() and scan() leave no connection open", async (world) => {
+export const floorConnectionFacts: readonly Fact[] = factsNeeding(["floor", "server"], {
+  "calls of raiseFloor() and scan() leave no connection open": async (world) => {
     await expectNoGrowth(world, async (round) => {
       for (const client of [world.node, world.rival]) {
         await client.raiseFloor({ floor: round, epoch: 1 });
@@ -415,5 +394,5 @@ export const floorConnectionFacts: readonly Fact[] = [
         await client.refuse("alice", "r", { epoch: 7 });
       }
     });
-  }),
-];
+  },
+});

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
 import { between } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
@@ -49,12 +49,34 @@ async function isDenied(client: Client, resource: string): Promise<boolean> {
   return !(await client.acquire(freshOwner(), resource)).granted;
 }
 
-/** A call covers all of hundreds of resources. */
-const manyResources: readonly Fact[] = [
-  factNeeding(
-    "severalResources",
-    `acquire(), extend() and release() of ${resourcesOfCall} resources reach each of them`,
-    async (world) => {
+/** The names of one call, the owner of their claims, and the value of their counters. */
+interface Group {
+  readonly names: readonly string[];
+  readonly owner: string;
+  readonly fence: number;
+}
+
+function groupsFor(world: World): Group[] {
+  const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
+  const names = numbered("claim", claimsAlive);
+  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
+    names: names.slice(index * size, (index + 1) * size),
+    owner: `owner ${index}`,
+    fence: 1_000 + index,
+  }));
+}
+
+/** Returns the first, the last and some other items, the same in each run. */
+function sampled<Item>(items: readonly Item[]): Item[] {
+  const step = Math.ceil(items.length / samples);
+  return items.filter((_, index) => index % step === 0 || index === items.length - 1);
+}
+
+/** The facts about many resources in a call, and many claims on a server. */
+export const sizeFacts: readonly Fact[] = [
+  ...factsNeeding(["severalResources"], {
+    // A call covers all of hundreds of resources.
+    [`acquire(), extend() and release() of ${resourcesOfCall} resources reach each of them`]: async (world) => {
       const { node, rival } = world;
       const names = numbered("resource", Math.min(resourcesOfCall, world.resourcesMax));
       const kind = "resources of one call";
@@ -90,71 +112,44 @@ const manyResources: readonly Fact[] = [
         "kept their counters",
       );
     },
-  ),
-];
+  }),
+  ...facts({
+    // Neither claims nor counters are evicted.
+    "thousands of claims are held at once, and thousands of counters are kept": async (world) => {
+      const { node, rival } = world;
+      const wanted = groupsFor(world);
+      const size = wanted[0]?.names.length ?? 1;
+      const kind = size === 1 ? "live claims" : `calls for ${size} live claims each`;
+      const claim = ({ names, owner, fence }: Group) => node.grant(owner, names, { fenceHint: fence });
+      // A slow server gets as many claims as it can handle within the timeout.
+      const fences = await each(wanted, claim, world.timeoutMs);
+      const groups = wanted.slice(0, fences.length);
+      // Calls that arrive in another order advance a counter that they share further.
+      const highest = 1_000 + 2 * groups.length;
+      expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => between(fence, highest)));
 
-/** The names of one call, the owner of their claims, and the value of their counters. */
-interface Group {
-  readonly names: readonly string[];
-  readonly owner: string;
-  readonly fence: number;
-}
+      const held = await each(groups, ({ names, owner }) => rival.extend(owner, names));
+      expectAll(
+        held.map((reply) => reply.held),
+        kind,
+        "are still held: claims are evicted when there are many",
+      );
+      const claims = sampled(groups.flatMap((group) => group.names.map((name) => ({ ...group, name }))));
+      expectAll(await each(claims, ({ name }) => isDenied(rival, name)), "claims that were checked", "are still held");
 
-function groupsFor(world: World): Group[] {
-  const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
-  const names = numbered("claim", claimsAlive);
-  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
-    names: names.slice(index * size, (index + 1) * size),
-    owner: `owner ${index}`,
-    fence: 1_000 + index,
-  }));
-}
-
-/** Returns the first, the last and some other items, the same in each run. */
-function sampled<Item>(items: readonly Item[]): Item[] {
-  const step = Math.ceil(items.length / samples);
-  return items.filter((_, index) => index % step === 0 || index === items.length - 1);
-}
-
-/** Neither claims nor counters are evicted. */
-const manyClaims: readonly Fact[] = [
-  fact("thousands of claims are held at once, and thousands of counters are kept", async (world) => {
-    const { node, rival } = world;
-    const wanted = groupsFor(world);
-    const size = wanted[0]?.names.length ?? 1;
-    const kind = size === 1 ? "live claims" : `calls for ${size} live claims each`;
-    const claim = ({ names, owner, fence }: Group) => node.grant(owner, names, { fenceHint: fence });
-    // A slow server gets as many claims as it can handle within the timeout.
-    const fences = await each(wanted, claim, world.timeoutMs);
-    const groups = wanted.slice(0, fences.length);
-    // Calls that arrive in another order advance a counter that they share further.
-    const highest = 1_000 + 2 * groups.length;
-    expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => between(fence, highest)));
-
-    const held = await each(groups, ({ names, owner }) => rival.extend(owner, names));
-    expectAll(
-      held.map((reply) => reply.held),
-      kind,
-      "are still held: claims are evicted when there are many",
-    );
-    const claims = sampled(groups.flatMap((group) => group.names.map((name) => ({ ...group, name }))));
-    expectAll(await each(claims, ({ name }) => isDenied(rival, name)), "claims that were checked", "are still held");
-
-    const freed = await each(groups, ({ names, owner }) => node.release(owner, names));
-    expectAll(freed, kind, "were still there to be released");
-    const counters = await each(claims, async ({ name }) => {
-      const owner = freshOwner();
-      const fence = await rival.grant(owner, name);
-      await rival.release(owner, name);
-      return fence;
-    });
-    expectAll(
-      counters.map((fence, index) => fence > (claims[index]?.fence ?? 0) && fence <= highest + counters.length),
-      "fence counters that were checked",
-      "are kept: counters are evicted when there are many",
-    );
+      const freed = await each(groups, ({ names, owner }) => node.release(owner, names));
+      expectAll(freed, kind, "were still there to be released");
+      const counters = await each(claims, async ({ name }) => {
+        const owner = freshOwner();
+        const fence = await rival.grant(owner, name);
+        await rival.release(owner, name);
+        return fence;
+      });
+      expectAll(
+        counters.map((fence, index) => fence > (claims[index]?.fence ?? 0) && fence <= highest + counters.length),
+        "fence counters that were checked",
+        "are kept: counters are evicted when there are many",
+      );
+    },
   }),
 ];
-
-/** The facts about many resources in a call, and many claims on a server. */
-export const sizeFacts: readonly Fact[] = [...manyResources, ...manyClaims];

@@ -1,37 +1,28 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world/world.ts";
 import { listedAsHeld } from "./acquire.ts";
 
-/** The claims that a takeover grants. */
-const grants: readonly Fact[] = [
-  factNeeding(
-    "takeover",
-    "acquire() with takeover passes the claim from that owner to the new one",
-    async ({ node, rival }) => {
+/** The facts about {@link AcquireRequest.takeover}. */
+export const takeoverFacts: readonly Fact[] = [
+  ...factsNeeding(["takeover"], {
+    // The claims that a takeover grants.
+    "acquire() with takeover passes the claim from that owner to the new one": async ({ node, rival }) => {
       await node.grant("alice", "r");
       await node.grant("bob", "r", { takeover: "alice" });
       await rival.hold("bob", "r");
       await rival.deny("carol", "r");
     },
-  ),
 
-  factNeeding(
-    "takeover",
-    "acquire() with takeover advances the counter past the old owner's fence",
-    async ({ node, rival }) => {
+    "acquire() with takeover advances the counter past the old owner's fence": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { fenceHint: 10 });
       expect(await node.grant("bob", "r", { takeover: "alice", fenceHint: 5 })).toBe(fence + 1);
       expect(await rival.grant("carol", "r", { takeover: "bob", fenceHint: 1_000 })).toBe(1_000);
     },
-  ),
 
-  factNeeding(
-    "takeover",
-    "acquire() with takeover makes the claim last for the ttl of the request, if that is longer",
-    async (world) => {
+    "acquire() with takeover makes the claim last for the ttl of the request, if that is longer": async (world) => {
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
         await world.node.grant("alice", name, { ttlMs });
         await world.node.grant("bob", name, { takeover: "alice", ttlMs: longMs });
@@ -39,66 +30,89 @@ const grants: readonly Fact[] = [
       await world.pass(2 * ttlMs);
       await world.node.hold("bob", resource);
     },
-  ),
 
-  factNeeding(
-    "takeover",
-    "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter",
-    async (world) => {
+    "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter": async (world) => {
       await world.node.grant("alice", "r");
       const startMs = world.elapsedMs();
       await world.node.grant("bob", "r", { takeover: "alice", ttlMs: 40 });
       await expectKeptFor(world, "r", 40, startMs);
     },
-  ),
 
-  factNeeding(
-    "takeover",
-    "acquire() with takeover resent grants again with the same fence",
-    async ({ node, rival }) => {
+    "acquire() with takeover resent grants again with the same fence": async ({ node, rival }) => {
       await node.grant("alice", "r");
       const fence = await node.grant("bob", "r", { takeover: "alice" });
       expect(await rival.grant("bob", "r", { takeover: "alice" })).toBe(fence);
     },
-  ),
 
-  fact("acquire() with takeover grants a free resource", async (world) => {
-    expect(await world.node.grant("bob", "never claimed", { takeover: "alice" })).toBe(1);
-    const fence = await claimAndExpire(world, "alice", "expired");
-    expect(await world.node.grant("bob", "expired", { takeover: "alice" })).toEqual(afterExpiry(fence + 1));
+    // The calls of an owner whose claim was taken over.
+    "release() by the old owner does nothing after a takeover": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.grant("bob", "r", { takeover: "alice" });
+      expect(await node.release("alice", "r")).toBe(false);
+      await rival.hold("bob", "r");
+    },
+
+    "extend() by the old owner does nothing after a takeover": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r");
+      const fence = await node.grant("bob", "r", { takeover: "alice" });
+      for (const rejoin of [false, true]) {
+        const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
+        expect(reply).toEqual({ held: false, rejoined: false });
+      }
+      await world.pass(momentMs);
+      expect(await rival.hold("bob", "r")).toBe(fence);
+    },
+
+    "acquire() resent by the old owner is denied after a takeover": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.grant("bob", "r", { takeover: "alice" });
+      await node.deny("alice", "r");
+      await rival.hold("bob", "r");
+    },
   }),
+  ...facts({
+    "acquire() with takeover grants a free resource": async (world) => {
+      expect(await world.node.grant("bob", "never claimed", { takeover: "alice" })).toBe(1);
+      const fence = await claimAndExpire(world, "alice", "expired");
+      expect(await world.node.grant("bob", "expired", { takeover: "alice" })).toEqual(afterExpiry(fence + 1));
+    },
 
-  factNeeding(
-    ["takeover", "severalResources"],
-    "acquire() with takeover takes over that owner's claims together with free resources",
-    async ({ node, rival }) => {
+    // The claims that a takeover does not grant.
+    "acquire() with takeover from an owner that does not hold the resource is denied": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      await rival.deny("bob", "r", { takeover: "carol", fenceHint: fence + 1_000 });
+      expect(await node.hold("alice", "r")).toBe(fence);
+    },
+
+    "acquire() with takeover compares owners exactly": async ({ node }) => {
+      await node.grant("Alice 1", "r");
+      for (const other of ["Alice", "Alice 10", "alice 1", "Alice 1 ", "Alice*"]) {
+        await node.deny("bob", "r", { takeover: other });
+      }
+      await node.hold("Alice 1", "r");
+    },
+  }),
+  ...factsNeeding(["takeover", "severalResources"], {
+    "acquire() with takeover takes over that owner's claims together with free resources": async ({ node, rival }) => {
       await node.grant("alice", "b", { fenceHint: 10 });
       expect(await node.grant("bob", ["a", "b", "c"], { takeover: "alice" })).toBe(11);
       for (const resource of ["a", "b", "c"]) expect(await rival.hold("bob", resource)).toBe(11);
     },
-  ),
-];
 
-/** The claims that a takeover does not grant. */
-const denials: readonly Fact[] = [
-  fact("acquire() with takeover from an owner that does not hold the resource is denied", async ({ node, rival }) => {
-    const fence = await node.grant("alice", "r");
-    await rival.deny("bob", "r", { takeover: "carol", fenceHint: fence + 1_000 });
-    expect(await node.hold("alice", "r")).toBe(fence);
+    // The wait and the held resources of a denied takeover.
+    "acquire() with takeover does not list as held what it may take over": async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      await rival.grant("carol", "b");
+      const reply = await node.acquire("bob", ["a", "b", "c"], { takeover: "alice" });
+      expect(["b"]).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
+    },
   }),
-
-  fact("acquire() with takeover compares owners exactly", async ({ node }) => {
-    await node.grant("Alice 1", "r");
-    for (const other of ["Alice", "Alice 10", "alice 1", "Alice 1 ", "Alice*"]) {
-      await node.deny("bob", "r", { takeover: other });
-    }
-    await node.hold("Alice 1", "r");
-  }),
-
-  factNeeding(
-    "severalResources",
-    "acquire() with takeover denies and changes nothing while a third owner holds any of the resources",
-    async ({ node, rival }) => {
+  ...factsNeeding(["severalResources"], {
+    "acquire() with takeover denies and changes nothing while a third owner holds any of the resources": async ({
+      node,
+      rival,
+    }) => {
       for (const foreign of ["a", "b", "c"]) {
         const own = ["a", "b", "c"].find((name) => name !== foreign) as string;
         const free = ["a", "b", "c"].find((name) => name !== foreign && name !== own) as string;
@@ -114,63 +128,17 @@ const denials: readonly Fact[] = [
         await rival.release("carol", foreign);
       }
     },
-  ),
-];
-
-/** The wait and the held resources of a denied takeover. */
-const hints: readonly Fact[] = [
-  factNeeding(
-    ["takeover", "severalResources"],
-    "acquire() with takeover does not list as held what it may take over",
-    async ({ node, rival }) => {
-      await node.grant("alice", "a");
-      await rival.grant("carol", "b");
-      const reply = await node.acquire("bob", ["a", "b", "c"], { takeover: "alice" });
-      expect(["b"]).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
-    },
-  ),
-
-  factNeeding(
-    ["takeover", "severalResources", "exactTtl"],
-    "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one",
-    async ({ node, rival }) => {
+  }),
+  ...factsNeeding(["takeover", "severalResources", "exactTtl"], {
+    "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "a", { ttlMs: 60 * minuteMs });
       await rival.grant("carol", "b", { ttlMs: minuteMs });
       const retryAfterMs = (await node.deny("bob", ["a", "b"], { takeover: "alice" })) ?? minuteMs;
       expect(retryAfterMs).toBeGreaterThan(0);
       expect(retryAfterMs).toBeLessThanOrEqual(minuteMs);
     },
-  ),
-];
-
-/** The calls of an owner whose claim was taken over. */
-const oldOwner: readonly Fact[] = [
-  factNeeding("takeover", "release() by the old owner does nothing after a takeover", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.grant("bob", "r", { takeover: "alice" });
-    expect(await node.release("alice", "r")).toBe(false);
-    await rival.hold("bob", "r");
-  }),
-
-  factNeeding("takeover", "extend() by the old owner does nothing after a takeover", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", "r");
-    const fence = await node.grant("bob", "r", { takeover: "alice" });
-    for (const rejoin of [false, true]) {
-      const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
-      expect(reply).toEqual({ held: false, rejoined: false });
-    }
-    await world.pass(momentMs);
-    expect(await rival.hold("bob", "r")).toBe(fence);
-  }),
-
-  factNeeding("takeover", "acquire() resent by the old owner is denied after a takeover", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await node.grant("bob", "r", { takeover: "alice" });
-    await node.deny("alice", "r");
-    await rival.hold("bob", "r");
   }),
 ];
-
-/** The facts about {@link AcquireRequest.takeover}. */
-export const takeoverFacts: readonly Fact[] = [...grants, ...denials, ...hints, ...oldOwner];

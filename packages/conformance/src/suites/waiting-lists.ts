@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import type { World } from "../world/world.ts";
@@ -32,192 +32,183 @@ export async function namesOf(client: Client, resources: Resources): Promise<rea
   return names;
 }
 
-/** Facts that hold with or without waiting lists. */
-export const waiterFacts: readonly Fact[] = [
-  fact("acquire() with a waiter is granted and denied as without one", async ({ node, rival }) => {
-    expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
-    expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
-    await rival.deny("bob", "r", { waiter: "B" });
-    await rival.deny("bob", "r", { waiter: "A" });
-    expect(await node.hold("alice", "r")).toBe(1);
-    await node.free("alice", "r");
-    expect(await rival.grant("bob", "r", { waiter: "B" })).toBe(2);
-  }),
-
-  fact("acquire() grants a free resource to any client, whichever waiter is next", async ({ node, rival }) => {
-    for (const terms of [{}, { waiter: "C" }]) {
-      await node.grant("alice", "r");
+/** The facts about waiting lists, if the node keeps them. */
+export const waitingListFacts: readonly Fact[] = [
+  ...facts({
+    "acquire() with a waiter is granted and denied as without one": async ({ node, rival }) => {
+      expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
+      expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
       await rival.deny("bob", "r", { waiter: "B" });
+      await rival.deny("bob", "r", { waiter: "A" });
+      expect(await node.hold("alice", "r")).toBe(1);
       await node.free("alice", "r");
-      await node.grant("carol", "r", terms);
-      await rival.deny("bob", "r", { waiter: "B" });
-      await node.free("carol", "r");
-    }
-  }),
+      expect(await rival.grant("bob", "r", { waiter: "B" })).toBe(2);
+    },
 
-  factNeeding("takeover", "acquire() with takeover is granted, whichever waiter is next", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await rival.deny("bob", "r", { waiter: "B" });
-    expect(await node.grant("carol", "r", { takeover: "alice", waiter: "C" })).toBe(2);
-    await node.free("carol", "r");
-  }),
+    "acquire() grants a free resource to any client, whichever waiter is next": async ({ node, rival }) => {
+      for (const terms of [{}, { waiter: "C" }]) {
+        await node.grant("alice", "r");
+        await rival.deny("bob", "r", { waiter: "B" });
+        await node.free("alice", "r");
+        await node.grant("carol", "r", terms);
+        await rival.deny("bob", "r", { waiter: "B" });
+        await node.free("carol", "r");
+      }
+    },
 
-  fact("release() with a waiter, or with undo, frees only the owner's claims", async ({ node, rival }) => {
-    for (const terms of [{ waiter: "A" }, { undo: true }, { undo: false }]) {
+    "release() with a waiter, or with undo, frees only the owner's claims": async ({ node, rival }) => {
+      for (const terms of [{ waiter: "A" }, { undo: true }, { undo: false }]) {
+        await node.grant("alice", "r");
+        expect(await rival.release("bob", "r", terms)).toBe(false);
+        await node.hold("alice", "r");
+        expect(await node.release("alice", "r", terms)).toBe(true);
+        expect(await node.release("alice", "r", terms)).toBe(false);
+        await rival.grant("bob", "r");
+        await rival.free("bob", "r");
+      }
+    },
+  }),
+  ...factsNeeding(["takeover"], {
+    "acquire() with takeover is granted, whichever waiter is next": async ({ node, rival }) => {
       await node.grant("alice", "r");
-      expect(await rival.release("bob", "r", terms)).toBe(false);
-      await node.hold("alice", "r");
-      expect(await node.release("alice", "r", terms)).toBe(true);
-      expect(await node.release("alice", "r", terms)).toBe(false);
-      await rival.grant("bob", "r");
-      await rival.free("bob", "r");
-    }
+      await rival.deny("bob", "r", { waiter: "B" });
+      expect(await node.grant("carol", "r", { takeover: "alice", waiter: "C" })).toBe(2);
+      await node.free("carol", "r");
+    },
   }),
-];
+  ...factsNeeding(["waitingLists"], {
+    // The members of a list.
+    "release() names the waiter of a denied acquire(), through either client": async ({ node, rival }) => {
+      expect(await nextAfter({ node, rival }, "r", ["B"])).toBe("B");
+      expect(await nextAfter({ node: rival, rival: node }, "r", ["C"])).toBe("C");
+    },
 
-/** The members of a list. */
-const members: readonly Fact[] = [
-  fact("release() names the waiter of a denied acquire(), through either client", async ({ node, rival }) => {
-    expect(await nextAfter({ node, rival }, "r", ["B"])).toBe("B");
-    expect(await nextAfter({ node: rival, rival: node }, "r", ["C"])).toBe("C");
+    "release() names no waiter if no denied acquire() had one": async ({ node, rival }) => {
+      await node.grant("alice", "r", { waiter: "A" });
+      await node.grant("alice", "r", { waiter: "A" });
+      await rival.deny("bob", "r");
+      expect(await node.free("alice", "r")).toBeUndefined();
+      expect(await namesOf(rival, "r")).toEqual([]);
+    },
+
+    "release() of a resource that is not held names no waiter and removes none": async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await rival.deny("bob", "r", { waiter: "B" });
+      expect(await rival.release("bob", "r")).toBe(false);
+      expect(await node.free("alice", "r")).toBe("B");
+    },
+
+    "acquire() that is granted removes its waiter from the waiting list, and no other": async ({ node, rival }) => {
+      await nextAfter({ node, rival }, "r", ["B", "C"], { undo: true });
+      await rival.grant("bob", "r", { waiter: "B" });
+      expect(await rival.free("bob", "r")).toBe("C");
+      expect(await namesOf(node, "r")).toEqual([]);
+    },
+
+    "release() names waiters exactly as they were given": async (world) => {
+      const waiters = [
+        "B",
+        "b",
+        "B ",
+        " B",
+        "B:1",
+        "{B}",
+        "=B",
+        "-1",
+        "0",
+        "01",
+        "nil",
+        "'",
+        '"',
+        "\n",
+        "é",
+        "e\u0301",
+        "🔒",
+      ];
+      for (const waiter of [...waiters, "x".repeat(300)]) expect(await nextAfter(world, "r", [waiter])).toBe(waiter);
+      await nextAfter(world, "r", waiters.slice(0, 8), { undo: true });
+      expect(new Set(await namesOf(world.node, "r"))).toEqual(new Set(waiters.slice(0, 8)));
+    },
+
+    // The order of a list. It differs from the order of the values, so that an order by value shows.
+    "release() names waiters in the order of the fence counters at which they joined, each once": async (world) => {
+      for (const waiter of ["C", "A", "D", "B"]) await nextAfter(world, "r", [waiter], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["C", "A", "D", "B"]);
+    },
+
+    "release() names waiters that joined at the same fence counter in ascending order": async (world) => {
+      await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
+    },
+
+    "acquire() denied again keeps its waiter's place in the waiting list": async (world) => {
+      await nextAfter(world, "r", ["C", "C"], { undo: true });
+      await nextAfter(world, "r", ["B", "C"], { undo: true });
+      await nextAfter(world, "r", ["A", "B", "C"], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["C", "B", "A"]);
+    },
+
+    "acquire() denied after its waiter was named puts that waiter behind all others": async (world) => {
+      await nextAfter(world, "r", ["A"], { undo: true });
+      expect(await nextAfter(world, "r", ["B"])).toBe("A");
+      await nextAfter(world, "r", ["A"], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["B", "A"]);
+    },
+
+    // The `waiter` and the `undo` of a release.
+    "release() with a waiter puts it behind all others, and ahead of later ones": async (world) => {
+      const { node, rival } = world;
+      expect(await nextAfter(world, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
+      // This hint advances the counter by more than one, as core's hints do.
+      await node.grant("erin", "r", { fenceHint: 1_000 });
+      await rival.deny("bob", "r", { waiter: "0" });
+      await node.free("erin", "r", { undo: true });
+      expect(await namesOf(rival, "r")).toEqual(["C", "D", "A", "0"]);
+    },
+
+    "release() with a waiter puts it behind a single other waiter": async (world) => {
+      expect(await nextAfter(world, "r", ["B"], { waiter: "A" })).toBe("B");
+      expect(await namesOf(world.rival, "r")).toEqual(["A"]);
+    },
+
+    "release() with a waiter that is in the list already keeps it there once": async (world) => {
+      expect(await nextAfter(world, "r", ["A", "B"], { waiter: "B" })).toBe("A");
+      expect(await namesOf(world.rival, "r")).toEqual(["B"]);
+    },
+
+    "release() with a waiter does not add it to an empty waiting list": async (world) => {
+      expect(await nextAfter(world, "r", [], { waiter: "A" })).toBeUndefined();
+      expect(await namesOf(world.rival, "r")).toEqual([]);
+    },
+
+    "release() with undo names no waiter, and does not change the waiting list": async (world) => {
+      expect(await nextAfter(world, "r", ["B", "C"], { undo: true })).toBeUndefined();
+      expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
+      expect(await namesOf(world.rival, "r")).toEqual(["B", "C"]);
+    },
+
+    // Each resource has a separate list.
+    "release() names a waiter of that resource, and does not change the waiting lists of others": async (world) => {
+      await nextAfter(world, "a", ["A"], { undo: true });
+      await nextAfter(world, "b", ["B"], { undo: true });
+      await nextAfter(world, "{a}", ["C"], { undo: true });
+      expect(await namesOf(world.node, "b")).toEqual(["B"]);
+      expect(await namesOf(world.node, "a")).toEqual(["A"]);
+      expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
+    },
   }),
-
-  fact("release() names no waiter if no denied acquire() had one", async ({ node, rival }) => {
-    await node.grant("alice", "r", { waiter: "A" });
-    await node.grant("alice", "r", { waiter: "A" });
-    await rival.deny("bob", "r");
-    expect(await node.free("alice", "r")).toBeUndefined();
-    expect(await namesOf(rival, "r")).toEqual([]);
-  }),
-
-  fact("release() of a resource that is not held names no waiter and removes none", async ({ node, rival }) => {
-    await node.grant("alice", "r");
-    await rival.deny("bob", "r", { waiter: "B" });
-    expect(await rival.release("bob", "r")).toBe(false);
-    expect(await node.free("alice", "r")).toBe("B");
-  }),
-
-  fact("acquire() that is granted removes its waiter from the waiting list, and no other", async ({ node, rival }) => {
-    await nextAfter({ node, rival }, "r", ["B", "C"], { undo: true });
-    await rival.grant("bob", "r", { waiter: "B" });
-    expect(await rival.free("bob", "r")).toBe("C");
-    expect(await namesOf(node, "r")).toEqual([]);
-  }),
-
-  fact("release() names waiters exactly as they were given", async (world) => {
-    const waiters = [
-      "B",
-      "b",
-      "B ",
-      " B",
-      "B:1",
-      "{B}",
-      "=B",
-      "-1",
-      "0",
-      "01",
-      "nil",
-      "'",
-      '"',
-      "\n",
-      "é",
-      "e\u0301",
-      "🔒",
-    ];
-    for (const waiter of [...waiters, "x".repeat(300)]) expect(await nextAfter(world, "r", [waiter])).toBe(waiter);
-    await nextAfter(world, "r", waiters.slice(0, 8), { undo: true });
-    expect(new Set(await namesOf(world.node, "r"))).toEqual(new Set(waiters.slice(0, 8)));
-  }),
-];
-
-/** The order of a list. It differs from the order of the values, so that an order by value shows. */
-const order: readonly Fact[] = [
-  fact("release() names waiters in the order of the fence counters at which they joined, each once", async (world) => {
-    for (const waiter of ["C", "A", "D", "B"]) await nextAfter(world, "r", [waiter], { undo: true });
-    expect(await namesOf(world.rival, "r")).toEqual(["C", "A", "D", "B"]);
-  }),
-
-  fact("release() names waiters that joined at the same fence counter in ascending order", async (world) => {
-    await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
-    expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
-  }),
-
-  fact("acquire() denied again keeps its waiter's place in the waiting list", async (world) => {
-    await nextAfter(world, "r", ["C", "C"], { undo: true });
-    await nextAfter(world, "r", ["B", "C"], { undo: true });
-    await nextAfter(world, "r", ["A", "B", "C"], { undo: true });
-    expect(await namesOf(world.rival, "r")).toEqual(["C", "B", "A"]);
-  }),
-
-  fact("acquire() denied after its waiter was named puts that waiter behind all others", async (world) => {
-    await nextAfter(world, "r", ["A"], { undo: true });
-    expect(await nextAfter(world, "r", ["B"])).toBe("A");
-    await nextAfter(world, "r", ["A"], { undo: true });
-    expect(await namesOf(world.rival, "r")).toEqual(["B", "A"]);
-  }),
-];
-
-/** The `waiter` and the `undo` of a release. */
-const terms: readonly Fact[] = [
-  fact("release() with a waiter puts it behind all others, and ahead of later ones", async (world) => {
-    const { node, rival } = world;
-    expect(await nextAfter(world, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
-    // This hint advances the counter by more than one, as core's hints do.
-    await node.grant("erin", "r", { fenceHint: 1_000 });
-    await rival.deny("bob", "r", { waiter: "0" });
-    await node.free("erin", "r", { undo: true });
-    expect(await namesOf(rival, "r")).toEqual(["C", "D", "A", "0"]);
-  }),
-
-  fact("release() with a waiter puts it behind a single other waiter", async (world) => {
-    expect(await nextAfter(world, "r", ["B"], { waiter: "A" })).toBe("B");
-    expect(await namesOf(world.rival, "r")).toEqual(["A"]);
-  }),
-
-  fact("release() with a waiter that is in the list already keeps it there once", async (world) => {
-    expect(await nextAfter(world, "r", ["A", "B"], { waiter: "B" })).toBe("A");
-    expect(await namesOf(world.rival, "r")).toEqual(["B"]);
-  }),
-
-  fact("release() with a waiter does not add it to an empty waiting list", async (world) => {
-    expect(await nextAfter(world, "r", [], { waiter: "A" })).toBeUndefined();
-    expect(await namesOf(world.rival, "r")).toEqual([]);
-  }),
-
-  fact("release() with undo names no waiter, and does not change the waiting list", async (world) => {
-    expect(await nextAfter(world, "r", ["B", "C"], { undo: true })).toBeUndefined();
-    expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
-    expect(await namesOf(world.rival, "r")).toEqual(["B", "C"]);
-  }),
-];
-
-/** Each resource has a separate list. */
-const resources: readonly Fact[] = [
-  fact("release() names a waiter of that resource, and does not change the waiting lists of others", async (world) => {
-    await nextAfter(world, "a", ["A"], { undo: true });
-    await nextAfter(world, "b", ["B"], { undo: true });
-    await nextAfter(world, "{a}", ["C"], { undo: true });
-    expect(await namesOf(world.node, "b")).toEqual(["B"]);
-    expect(await namesOf(world.node, "a")).toEqual(["A"]);
-    expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
-  }),
-
-  factNeeding(
-    "severalResources",
-    "acquire() granted on several resources removes its waiter from the waiting list of each",
-    async (world) => {
+  ...factsNeeding(["waitingLists", "severalResources"], {
+    "acquire() granted on several resources removes its waiter from the waiting list of each": async (world) => {
       await nextAfter(world, "a", ["B"], { undo: true });
       await nextAfter(world, "b", ["B"], { undo: true });
       await world.rival.grant("bob", ["a", "b"], { waiter: "B" });
       expect(await world.rival.free("bob", ["a", "b"])).toBeUndefined();
       expect([...(await namesOf(world.node, "a")), ...(await namesOf(world.node, "b"))]).toEqual([]);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "release() of several resources removes the first waiter from the list of each, and names one of them",
-    async (world) => {
+    "release() of several resources removes the first waiter from the list of each, and names one of them": async (
+      world,
+    ) => {
       const { node, rival } = world;
       for (const waiter of ["A", "B"]) await nextAfter(world, "a", [waiter], { undo: true });
       for (const waiter of ["C", "D"]) await nextAfter(world, "c", [waiter], { undo: true });
@@ -227,15 +218,12 @@ const resources: readonly Fact[] = [
       expect(await namesOf(rival, "b")).toEqual([]);
       expect(await namesOf(rival, "c")).toEqual(["D"]);
     },
-  ),
-];
 
-/** Several resources, only some of which are held. */
-const partlyHeld: readonly Fact[] = [
-  factNeeding(
-    "severalResources",
-    "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other",
-    async ({ node, rival }) => {
+    // Several resources, only some of which are held.
+    "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "b");
       await node.grant("carol", "c");
       await rival.deny("bob", ["a", "b", "c", "d"], { waiter: "B" });
@@ -244,24 +232,10 @@ const partlyHeld: readonly Fact[] = [
       expect(await namesOf(node, "a")).toEqual([]);
       expect(await namesOf(node, "d")).toEqual([]);
     },
-  ),
 
-  factNeeding(
-    ["severalResources", "takeover"],
-    "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over",
-    async ({ node, rival }) => {
-      await node.grant("alice", "a");
-      await node.grant("carol", "b");
-      await rival.deny("bob", ["a", "b"], { takeover: "alice", waiter: "B" });
-      expect(await node.free("alice", "a")).toBeUndefined();
-      expect(await node.free("carol", "b")).toBe("B");
-    },
-  ),
-
-  factNeeding(
-    "severalResources",
-    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held",
-    async (world) => {
+    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held": async (
+      world,
+    ) => {
       const { node, rival } = world;
       await nextAfter(world, "b", ["C"], { undo: true });
       await nextAfter(world, "b", ["A"], { undo: true });
@@ -270,24 +244,18 @@ const partlyHeld: readonly Fact[] = [
       expect(await node.free("alice", "b")).toBe("C");
       expect(await namesOf(rival, "b")).toEqual(["A"]);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
-    async (world) => {
+    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others": async (
+      world,
+    ) => {
       const { node, rival } = world;
       for (const waiter of ["C", "B", "D", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
       await node.grant("alice", "b");
       await rival.deny("bob", ["a", "b"], { waiter: "B" });
       expect(await namesOf(node, "a")).toEqual(["D", "A"]);
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "acquire() denied on several resources without a waiter does not change the waiting lists",
-    async (world) => {
+    "acquire() denied on several resources without a waiter does not change the waiting lists": async (world) => {
       const { node, rival } = world;
       for (const waiter of ["B", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
       await node.grant("alice", "b");
@@ -295,17 +263,19 @@ const partlyHeld: readonly Fact[] = [
       expect(await node.free("alice", "b")).toBeUndefined();
       expect(await namesOf(node, "a")).toEqual(["B", "A"]);
     },
-  ),
-];
-
-/** The facts about waiting lists, if the node keeps them. */
-export const waitingListFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources, ...partlyHeld];
-
-/** Those about the waiters that notifications name, if it also offers `watch`. */
-export const watchWaitingListFacts: readonly Fact[] = [
-  fact(
-    "watch() names the same waiters as the replies of release(), for each resource, and no others",
-    async (world) => {
+  }),
+  ...factsNeeding(["waitingLists", "severalResources", "takeover"], {
+    "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over":
+      async ({ node, rival }) => {
+        await node.grant("alice", "a");
+        await node.grant("carol", "b");
+        await rival.deny("bob", ["a", "b"], { takeover: "alice", waiter: "B" });
+        expect(await node.free("alice", "a")).toBeUndefined();
+        expect(await node.free("carol", "b")).toBe("B");
+      },
+  }),
+  ...factsNeeding(["waitingLists", "watch"], {
+    "watch() names the same waiters as the replies of release(), for each resource, and no others": async (world) => {
       const replied = new Set<string>();
       const heard = new Set<string>();
       const unwatch = await world.rival.watch(["a", "b"], (resource, next) => {
@@ -322,12 +292,23 @@ export const watchWaitingListFacts: readonly Fact[] = [
       expect([...replied]).toEqual(expect.arrayContaining([...heard]));
       await unwatch();
     },
-  ),
 
-  factNeeding(
-    "severalResources",
-    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied",
-    async (world) => {
+    "watch() names no waiter for a release with undo": async (world) => {
+      const heard = new Set<string>();
+      const unwatch = await world.rival.watch(["undone", "sentinel"], (_, next) => heard.add(`${next}`));
+      await nextAfter(world, "undone", ["A"], { undo: true });
+      await world.eventually("the watcher is notified of another waiter", async () => {
+        await nextAfter(world, "sentinel", ["B"]);
+        return heard.has("B");
+      });
+      expect(heard).not.toContain("A");
+      await unwatch();
+    },
+  }),
+  ...factsNeeding(["waitingLists", "watch", "severalResources"], {
+    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": async (
+      world,
+    ) => {
       const { node, rival } = world;
       const heard = new Set<string>();
       const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
@@ -341,35 +322,19 @@ export const watchWaitingListFacts: readonly Fact[] = [
       expect([...heard]).toEqual(["free: B"]);
       await unwatch();
     },
-  ),
-
-  fact("watch() names no waiter for a release with undo", async (world) => {
-    const heard = new Set<string>();
-    const unwatch = await world.rival.watch(["undone", "sentinel"], (_, next) => heard.add(`${next}`));
-    await nextAfter(world, "undone", ["A"], { undo: true });
-    await world.eventually("the watcher is notified of another waiter", async () => {
-      await nextAfter(world, "sentinel", ["B"]);
-      return heard.has("B");
-    });
-    expect(heard).not.toContain("A");
-    await unwatch();
   }),
-];
-
-/** Those about the end of a list, if the suite controls the clock. */
-export const advanceWaitingListFacts: readonly Fact[] = [
-  fact("a waiting list is dropped a minute after a waiter was last added to it", async (world) => {
-    await nextAfter(world, "r", ["B"], { undo: true });
-    await world.pass(minuteMs);
-    expect(await namesOf(world.rival, "r")).toEqual([]);
+  ...factsNeeding(["waitingLists", "advance"], {
+    "a waiting list is dropped a minute after a waiter was last added to it": async (world) => {
+      await nextAfter(world, "r", ["B"], { undo: true });
+      await world.pass(minuteMs);
+      expect(await namesOf(world.rival, "r")).toEqual([]);
+    },
   }),
-];
-
-/** The fact that applies to a node that keeps none. */
-export const noWaitingListFacts: readonly Fact[] = [
-  fact("the node keeps no waiting lists: releases name no waiter", async (world) => {
-    expect(await nextAfter(world, "r", ["B", "C"], { waiter: "A" })).toBeUndefined();
-    expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
-    expect(await namesOf(world.rival, "r")).toEqual([]);
+  ...factsWithout("waitingLists", {
+    "the node keeps no waiting lists: releases name no waiter": async (world) => {
+      expect(await nextAfter(world, "r", ["B", "C"], { waiter: "A" })).toBeUndefined();
+      expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
+      expect(await namesOf(world.rival, "r")).toEqual([]);
+    },
   }),
 ];
