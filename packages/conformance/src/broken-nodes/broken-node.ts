@@ -1,4 +1,17 @@
-import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ExtendReply,
+  ExtendRequest,
+  Floor,
+  FloorRequest,
+  LockNode,
+  NodeView,
+  ReleaseReply,
+  ReleaseRequest,
+  ScanPortion,
+  ScanRequest,
+} from "@holdfast/core";
 import type { Limit } from "../settings.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
 import { plainNode, renamedNode } from "../world/renamed-node.ts";
@@ -40,6 +53,39 @@ type Wrapper<N> = (node: N, elapsedMs: () => number) => Partial<LockNode>;
  * stands for the server's, so both clients share it unless it is kept `perClient`.
  */
 type Faults<N> = Readonly<Record<string, Readonly<Record<string, Wrapper<N> | { readonly perClient: Wrapper<N> }>>>>;
+
+/** Returns a wrapper that replaces `acquire`. The others do the same for their methods. */
+export function onAcquire<N extends LockNode>(
+  acquire: (request: AcquireRequest, node: N) => Promise<AcquireReply>,
+): Wrapper<N> {
+  return (node) => ({ acquire: (request) => acquire(request, node) });
+}
+
+export function onExtend<N extends LockNode>(
+  extend: (request: ExtendRequest, node: N) => Promise<ExtendReply>,
+): Wrapper<N> {
+  return (node) => ({ extend: (request) => extend(request, node) });
+}
+
+export function onRelease<N extends LockNode>(
+  release: (request: ReleaseRequest, node: N) => Promise<ReleaseReply>,
+): Wrapper<N> {
+  return (node) => ({ release: (request) => release(request, node) });
+}
+
+export function onInspect<N extends LockNode>(inspect: (resource: string, node: N) => Promise<NodeView>): Wrapper<N> {
+  return (node) => ({ inspect: (resource) => inspect(resource, node) });
+}
+
+export function onScan<N extends LockNode>(scan: (request: ScanRequest, node: N) => Promise<ScanPortion>): Wrapper<N> {
+  return (node) => ({ scan: (request) => scan(request, node) });
+}
+
+export function onRaiseFloor<N extends LockNode>(
+  raiseFloor: (request: FloorRequest, node: N) => Promise<Floor>,
+): Wrapper<N> {
+  return (node) => ({ raiseFloor: (request) => raiseFloor(request, node) });
+}
 
 /** Returns broken nodes that wrap any correct node. */
 export function broken(faults: Faults<LockNode>): readonly BrokenNode[] {

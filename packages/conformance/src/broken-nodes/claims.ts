@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../world/renamed-node.ts";
-import { type BrokenNode, broken, brokenIf, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, onAcquire, onExtend, onRelease, withDenials } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 
 /** Returns the requested resources that have any owner. */
@@ -32,8 +32,8 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "acquire() denies and changes nothing while another owner holds any of the resources": {
-      "claims several resources one by one, and keeps the first if a later one is held": (node) => ({
-        async acquire(request) {
+      "claims several resources one by one, and keeps the first if a later one is held": onAcquire(
+        async (request, node) => {
           let fence = 0;
           for (const resource of request.resources) {
             const reply = await node.acquire({ ...request, resources: [resource] });
@@ -42,7 +42,7 @@ export const brokenClaims: readonly BrokenNode[] = [
           }
           return { granted: true, fence };
         },
-      }),
+      ),
     },
     "acquire() and release() of one owner sent at once take effect in either order, as their replies say": {
       "reports that it released a claim whose acquire it has only just sent": (node) => {
@@ -71,19 +71,20 @@ export const brokenClaims: readonly BrokenNode[] = [
       "lists a free resource as held": (node) => withHeldResources(node, ({ resources }) => resources),
     },
     "release() frees all of several resources, and keeps each counter": {
-      "releases only the first of several resources": (node) => ({
-        release: ({ resources, ...rest }) => node.release({ ...rest, resources: resources.slice(0, 1) }),
-      }),
+      "releases only the first of several resources": onRelease(({ resources, ...rest }, node) =>
+        node.release({ ...rest, resources: resources.slice(0, 1) }),
+      ),
     },
     "release() sent again changes nothing, and does not reject": {
-      "always returns released": (node) => ({
-        release: async (request) => ({ ...(await node.release(request)), released: true }),
-      }),
+      "always returns released": onRelease(async (request, node) => ({
+        ...(await node.release(request)),
+        released: true,
+      })),
     },
     "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources": {
-      "counts a claim on the first of several resources as a claim on all": (node) => ({
-        extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
-      }),
+      "counts a claim on the first of several resources as a claim on all": onExtend((request, node) =>
+        node.extend({ ...request, resources: request.resources.slice(0, 1) }),
+      ),
     },
   }),
   ...brokenIf(["inspect"], {
@@ -107,17 +108,15 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner": {
-      "frees the resource for a late release, even if a takeover has overtaken it": (node) => ({
-        async release(request) {
-          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-          await setTimeout(1);
-          if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
-          const freed = request.resources.map(async (resource) => {
-            const { owner } = await node.inspect(resource);
-            return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
-          });
-          return { released: (await Promise.all(freed)).some(({ released }) => released) };
-        },
+      "frees the resource for a late release, even if a takeover has overtaken it": onRelease(async (request, node) => {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        await setTimeout(1);
+        if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
+        const freed = request.resources.map(async (resource) => {
+          const { owner } = await node.inspect(resource);
+          return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
+        });
+        return { released: (await Promise.all(freed)).some(({ released }) => released) };
       }),
     },
     "acquire() names the holder of the claim that lasts longest, and never the requesting owner": {
@@ -131,46 +130,36 @@ export const brokenClaims: readonly BrokenNode[] = [
       "lists as held a resource that it may take over": (node) => withHeldResources(node, heldByAny(node)),
     },
     "acquire() resent by the holder grants again with the same fence, whatever its hint": {
-      "denies a resent request because the resource is held": (node) => ({
-        async acquire(request) {
-          const { owner } = await node.inspect(request.resources[0] as string);
-          return owner === request.owner ? { granted: false } : node.acquire(request);
-        },
+      "denies a resent request because the resource is held": onAcquire(async (request, node) => {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return owner === request.owner ? { granted: false } : node.acquire(request);
       }),
     },
     "acquire() with takeover from an owner that does not hold the resource is denied": {
-      "takes over from any owner": (node) => ({
-        async acquire(request) {
-          if (request.takeover === undefined) return node.acquire(request);
-          const { owner } = await node.inspect(request.resources[0] as string);
-          return node.acquire({ ...request, takeover: owner ?? "nobody" });
-        },
+      "takes over from any owner": onAcquire(async (request, node) => {
+        if (request.takeover === undefined) return node.acquire(request);
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.acquire({ ...request, takeover: owner ?? "nobody" });
       }),
     },
     "acquire() with takeover takes over that owner's claims together with free resources": {
-      "takes over only if none of the resources is free": (node) => ({
-        async acquire({ takeover, ...request }) {
-          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-          const isAllHeld = views.every(({ owner }) => owner === takeover);
-          return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
-        },
+      "takes over only if none of the resources is free": onAcquire(async ({ takeover, ...request }, node) => {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        const isAllHeld = views.every(({ owner }) => owner === takeover);
+        return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
       }),
     },
     "release() leaves another owner's claim and counter alone": {
-      "releases the claim of any owner": (node) => ({
-        async release(request) {
-          const { owner } = await node.inspect(request.resources[0] as string);
-          return node.release({ ...request, owner: owner ?? request.owner });
-        },
+      "releases the claim of any owner": onRelease(async (request, node) => {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.release({ ...request, owner: owner ?? request.owner });
       }),
     },
     "release() frees those of several resources that the owner holds": {
-      "releases only if the owner holds all of the resources": (node) => ({
-        async release(request) {
-          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-          const holdsAll = views.every(({ owner }) => owner === request.owner);
-          return holdsAll ? node.release(request) : { released: false };
-        },
+      "releases only if the owner holds all of the resources": onRelease(async (request, node) => {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        const holdsAll = views.every(({ owner }) => owner === request.owner);
+        return holdsAll ? node.release(request) : { released: false };
       }),
     },
     "release() sent many times at once frees no claim of the next owner": {
@@ -194,21 +183,17 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "extend() of another owner's claim returns not held, and changes neither claim nor counter": {
-      "extends the claim of any owner": (node) => ({
-        async extend(request) {
-          const { owner } = await node.inspect(request.resources[0] as string);
-          return node.extend({ ...request, owner: owner ?? request.owner });
-        },
+      "extends the claim of any owner": onExtend(async (request, node) => {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.extend({ ...request, owner: owner ?? request.owner });
       }),
-      "shortens another owner's claim before it compares owners": (node) => ({
-        async extend(request) {
-          const { owner, fence } = await node.inspect(request.resources[0] as string);
-          if (owner !== null && owner !== request.owner) {
-            await node.release({ ...request, owner });
-            await node.acquire({ ...request, owner, fenceHint: fence });
-          }
-          return node.extend(request);
-        },
+      "shortens another owner's claim before it compares owners": onExtend(async (request, node) => {
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        if (owner !== null && owner !== request.owner) {
+          await node.release({ ...request, owner });
+          await node.acquire({ ...request, owner, fenceHint: fence });
+        }
+        return node.extend(request);
       }),
     },
   }),

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { type AcquireReply, type AcquireRequest, EpochError, type FloorRequest, type LockNode } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenNode, brokenIf, withDenials } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, onAcquire, onInspect, onRaiseFloor, withDenials } from "./broken-node.ts";
 
 /** A floor and an epoch that a wrapper keeps or has seen. */
 interface State {
@@ -218,9 +218,9 @@ export const brokenFloors: readonly BrokenNode[] = [
         })),
     },
     "acquire() grants the largest safe integer, and then rejects and claims nothing": {
-      "grants the largest safe integer twice": (node) => ({
-        acquire: (request) => node.acquire(request).catch(() => ({ granted: true, fence: Number.MAX_SAFE_INTEGER })),
-      }),
+      "grants the largest safe integer twice": onAcquire((request, node) =>
+        node.acquire(request).catch(() => ({ granted: true, fence: Number.MAX_SAFE_INTEGER })),
+      ),
     },
     "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters": {
       "ignores the floor for a shared claim that joins": (node) => hinting(node),
@@ -266,19 +266,16 @@ export const brokenFloors: readonly BrokenNode[] = [
         }),
     },
     "raiseFloor() keeps every digit of the floor and the epoch": {
-      "loses the last digits of a large floor": (node) => ({
-        async raiseFloor(request) {
-          const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
-          const reply = await node.raiseFloor({ ...request, floor });
-          return { ...reply, floor: Math.max(reply.floor, request.floor) };
-        },
+      "loses the last digits of a large floor": onRaiseFloor(async (request, node) => {
+        const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
+        const reply = await node.raiseFloor({ ...request, floor });
+        return { ...reply, floor: Math.max(reply.floor, request.floor) };
       }),
     },
     "raiseFloor() rejects a malformed request, and changes nothing": {
-      "accepts any floor": (node) => ({
-        raiseFloor: (request) =>
-          node.raiseFloor({ ...request, floor: Math.max(0, Math.trunc(Number(request.floor)) || 0) }),
-      }),
+      "accepts any floor": onRaiseFloor((request, node) =>
+        node.raiseFloor({ ...request, floor: Math.max(0, Math.trunc(Number(request.floor)) || 0) }),
+      ),
     },
     "raiseFloor() sent many times at once leaves the highest floor and the highest epoch": {
       "reads the floor, compares it, and writes it in a second step": () => {
@@ -323,11 +320,9 @@ export const brokenFloors: readonly BrokenNode[] = [
         pretending(node, (epoch, nodeEpoch) => (nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch)),
     },
     "acquire() is served whatever its epoch while the epoch of the node is 0": {
-      "refuses later epochs while it has none": (node) => ({
-        async acquire(request) {
-          if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
-          return node.acquire(request);
-        },
+      "refuses later epochs while it has none": onAcquire(async (request, node) => {
+        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
+        return node.acquire(request);
       }),
     },
     "acquire() that is refused for its epoch claims nothing, and changes no counter": {
@@ -436,23 +431,20 @@ export const brokenFloors: readonly BrokenNode[] = [
         hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence > 0),
     },
     "inspect() returns the floor beside the counter, or the counter that it has raised": {
-      "does not show its floor": (node) => ({
-        async inspect(resource) {
-          const { floor: _, ...view } = await node.inspect(resource);
-          return view;
-        },
+      "does not show its floor": onInspect(async (resource, node) => {
+        const { floor: _, ...view } = await node.inspect(resource);
+        return view;
       }),
     },
   }),
   ...brokenIf(["floor", "ownFloor"], {
     "acquire() grants the largest safe integer, and then rejects and claims nothing": {
-      "claims before it finds that no safe integer is left": (node) => ({
-        acquire: (request) =>
-          node.acquire(request).catch(async (error) => {
-            await node.extend({ ...request, fence: 1, rejoin: true }).catch(() => {});
-            throw error;
-          }),
-      }),
+      "claims before it finds that no safe integer is left": onAcquire((request, node) =>
+        node.acquire(request).catch(async (error) => {
+          await node.extend({ ...request, fence: 1, rejoin: true }).catch(() => {});
+          throw error;
+        }),
+      ),
     },
     "extend() with rejoin advances the counter itself, or the floor that has raised it": {
       "does not advance a counter that it raises to the floor when it rejoins": (node) =>
@@ -484,9 +476,9 @@ export const brokenFloors: readonly BrokenNode[] = [
       },
     },
     "raiseFloor() and scan() reject in time while the server is unreachable": {
-      "confirms a floor while its server is unreachable": (node) => ({
-        raiseFloor: (request) => node.raiseFloor(request).catch(() => request),
-      }),
+      "confirms a floor while its server is unreachable": onRaiseFloor((request, node) =>
+        node.raiseFloor(request).catch(() => request),
+      ),
     },
   }),
   ...brokenIf(["floor", "otherProcess"], {

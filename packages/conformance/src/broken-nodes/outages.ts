@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { type BrokenNode, brokenIf } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, onAcquire, onExtend, onInspect, onRelease, onScan } from "./broken-node.ts";
 
 /** Rejects a call that it cannot send, but sends it later, before the next claim. */
 function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNode> {
@@ -30,24 +30,22 @@ async function leak(node: Required<LockNode>): Promise<void> {
 export const brokenOutages: readonly BrokenNode[] = [
   ...brokenIf(["server"], {
     "acquire() rejects in time while the server is unreachable, and neither grants nor denies": {
-      "never settles while its server is unreachable": (node) => ({
-        acquire: (request) => node.acquire(request).catch(() => new Promise(() => {})),
-      }),
-      "denies while its server is unreachable": (node) => ({
-        acquire: (request) => node.acquire(request).catch(() => ({ granted: false })),
-      }),
+      "never settles while its server is unreachable": onAcquire((request, node) =>
+        node.acquire(request).catch(() => new Promise(() => {})),
+      ),
+      "denies while its server is unreachable": onAcquire((request, node) =>
+        node.acquire(request).catch(() => ({ granted: false })),
+      ),
     },
     "extend() rejects in time while the server is unreachable, and reports nothing about the claim": {
-      "returns not held while its server is unreachable": (node) => ({
-        extend: (request) => node.extend(request).catch(() => ({ held: false, rejoined: false })),
-      }),
+      "returns not held while its server is unreachable": onExtend((request, node) =>
+        node.extend(request).catch(() => ({ held: false, rejoined: false })),
+      ),
     },
     "release() does not resolve while the server is unreachable, and settles in time after the outage": {
-      "resolves a release without waiting for its server": (node) => ({
-        async release(request) {
-          node.release(request).catch(() => {});
-          return { released: true };
-        },
+      "resolves a release without waiting for its server": onRelease(async (request, node) => {
+        node.release(request).catch(() => {});
+        return { released: true };
       }),
       "never settles a release that its server did not answer": (node) => {
         let isGone = false;
@@ -88,9 +86,9 @@ export const brokenOutages: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "server"], {
     "inspect() rejects in time while the server is unreachable": {
-      "reports a resource as free while its server is unreachable": (node) => ({
-        inspect: (resource) => node.inspect(resource).catch(() => ({ owner: null, remainingMs: null, fence: 0 })),
-      }),
+      "reports a resource as free while its server is unreachable": onInspect((resource, node) =>
+        node.inspect(resource).catch(() => ({ owner: null, remainingMs: null, fence: 0 })),
+      ),
     },
   }),
   ...brokenIf(["watch", "server"], {
@@ -121,11 +119,9 @@ export const brokenOutages: readonly BrokenNode[] = [
       }),
     },
     "calls that are granted, denied or resent leave no connection open": {
-      "keeps a connection open for each takeover": (node) => ({
-        async acquire(request) {
-          if (request.takeover !== undefined) await leak(node);
-          return node.acquire(request);
-        },
+      "keeps a connection open for each takeover": onAcquire(async (request, node) => {
+        if (request.takeover !== undefined) await leak(node);
+        return node.acquire(request);
       }),
     },
     "outages leave no connection open": {
@@ -147,21 +143,17 @@ export const brokenOutages: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "watch", "server"], {
     "inspections leave no connection open": {
-      "keeps a connection open for each inspection": (node) => ({
-        async inspect(resource) {
-          await leak(node);
-          return node.inspect(resource);
-        },
+      "keeps a connection open for each inspection": onInspect(async (resource, node) => {
+        await leak(node);
+        return node.inspect(resource);
       }),
     },
   }),
   ...brokenIf(["watch", "floor", "server"], {
     "calls of raiseFloor() and scan() leave no connection open": {
-      "keeps a connection open for each scan": (node) => ({
-        async scan(request) {
-          await leak(node);
-          return node.scan(request);
-        },
+      "keeps a connection open for each scan": onScan(async (request, node) => {
+        await leak(node);
+        return node.scan(request);
       }),
     },
   }),

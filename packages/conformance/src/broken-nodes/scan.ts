@@ -1,6 +1,6 @@
 import type { LockNode, ScannedClaim, ScanPortion, ScanRequest } from "@holdfast/core";
 import { longMs } from "../world/durations.ts";
-import { type BrokenNode, brokenIf } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, onScan } from "./broken-node.ts";
 
 /** Changes each portion. */
 function changing(
@@ -125,15 +125,13 @@ export const brokenScans: readonly BrokenNode[] = [
         withClaims(node, (read) => read.filter(({ resource }) => !/[*?[\]\\]/.test(resource))),
     },
     "scan() changes neither claims nor counters, nor the floor": {
-      "advances the counters that it scans": (node) => ({
-        async scan({ timeoutMs }) {
-          const all = await readAll(node, { timeoutMs });
-          for (const { resource, owner, remainingMs } of all.claims) {
-            const request = { resources: [resource], owner, timeoutMs, ttlMs: Math.ceil(remainingMs), rejoin: false };
-            await node.extend({ ...request, fence: all.highest + 1 });
-          }
-          return all;
-        },
+      "advances the counters that it scans": onScan(async ({ timeoutMs }, node) => {
+        const all = await readAll(node, { timeoutMs });
+        for (const { resource, owner, remainingMs } of all.claims) {
+          const request = { resources: [resource], owner, timeoutMs, ttlMs: Math.ceil(remainingMs), rejoin: false };
+          await node.extend({ ...request, fence: all.highest + 1 });
+        }
+        return all;
       }),
     },
     "scan() does not prolong claims": {
@@ -146,23 +144,21 @@ export const brokenScans: readonly BrokenNode[] = [
         }),
     },
     "scan() rejects a cursor that it did not make, and changes nothing": {
-      "starts again when it does not know a cursor": (node) => ({
-        scan: (request) => node.scan(request).catch(() => node.scan({ timeoutMs: request.timeoutMs })),
-      }),
+      "starts again when it does not know a cursor": onScan((request, node) =>
+        node.scan(request).catch(() => node.scan({ timeoutMs: request.timeoutMs })),
+      ),
     },
     "scan() reads thousands of counters and claims, in portions of bounded size": {
       "scans the first portion only": (node) => changing(node, ({ cursor: _, ...portion }) => portion),
-      "scans everything in one portion": (node) => ({ scan: (request) => readAll(node, request) }),
+      "scans everything in one portion": onScan((request, node) => readAll(node, request)),
     },
     "scan() of a fresh node reads no counter and no claim": {
-      "scans without an end": (node) => ({
-        async scan({ cursor, timeoutMs }) {
-          const portion = await node.scan({
-            timeoutMs,
-            ...(cursor !== undefined && cursor !== "again" && { cursor }),
-          });
-          return { cursor: "again", ...portion };
-        },
+      "scans without an end": onScan(async ({ cursor, timeoutMs }, node) => {
+        const portion = await node.scan({
+          timeoutMs,
+          ...(cursor !== undefined && cursor !== "again" && { cursor }),
+        });
+        return { cursor: "again", ...portion };
       }),
     },
     "scan() reads a portion again with the same cursor, and misses nothing": {
@@ -181,15 +177,15 @@ export const brokenScans: readonly BrokenNode[] = [
       },
     },
     "scan() reads what lasts, while resources are claimed and released between its portions": {
-      "scans by position among the claims, which shift when others end": (node) => ({
-        async scan({ cursor = "0", timeoutMs }) {
+      "scans by position among the claims, which shift when others end": onScan(
+        async ({ cursor = "0", timeoutMs }, node) => {
           const { claims: all, ...counted } = await readAll(node, { timeoutMs });
           const end = Number(cursor) + 500;
           const sorted = [...all].sort((one, other) => (one.resource < other.resource ? -1 : 1));
           const portion = { ...counted, claims: sorted.slice(Number(cursor), end) };
           return end < sorted.length ? { ...portion, cursor: String(end) } : portion;
         },
-      }),
+      ),
     },
     "scan() reads the claims that are extended between its portions": {
       "scans the latest changes first, so that an extension moves a claim to what was read already": (node) => {
@@ -245,9 +241,9 @@ export const brokenScans: readonly BrokenNode[] = [
   }),
   ...brokenIf(["floor", "server"], {
     "raiseFloor() and scan() reject in time while the server is unreachable": {
-      "scans nothing while its server is unreachable": (node) => ({
-        scan: (request) => node.scan(request).catch(() => ({ counters: 0, highest: 0, claims: [] })),
-      }),
+      "scans nothing while its server is unreachable": onScan((request, node) =>
+        node.scan(request).catch(() => ({ counters: 0, highest: 0, claims: [] })),
+      ),
     },
   }),
 ];

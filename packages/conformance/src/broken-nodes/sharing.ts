@@ -2,7 +2,16 @@ import { setImmediate } from "node:timers/promises";
 import type { AcquireReply, AcquireRequest, LockNode, Sharer } from "@holdfast/core";
 import { shared } from "../world/client.ts";
 import { longMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, withDenials } from "./broken-node.ts";
+import {
+  type BrokenNode,
+  broken,
+  brokenIf,
+  onAcquire,
+  onExtend,
+  onInspect,
+  onRelease,
+  withDenials,
+} from "./broken-node.ts";
 
 /** Returns the owners that share a resource; none if it is free or held exclusively. */
 async function sharersOf(node: Required<LockNode>, resource: string): Promise<readonly Sharer[]> {
@@ -78,9 +87,9 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": {
-      "shares a claim whose request has `shared: false`": (node) => ({
-        acquire: (request) => node.acquire("shared" in request ? { ...request, ...shared } : request),
-      }),
+      "shares a claim whose request has `shared: false`": onAcquire((request, node) =>
+        node.acquire("shared" in request ? { ...request, ...shared } : request),
+      ),
     },
     "acquire() lets a hundred owners share a resource until the last one has released": {
       "lets at most sixteen owners share": (node) => {
@@ -94,8 +103,8 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": {
-      "claims several shared resources one by one, and keeps the first if a later one is held alone": (node) => ({
-        async acquire(request) {
+      "claims several shared resources one by one, and keeps the first if a later one is held alone": onAcquire(
+        async (request, node) => {
           if (!request.shared) return node.acquire(request);
           let fence = 0;
           for (const resource of request.resources) {
@@ -105,13 +114,12 @@ export const brokenSharing: readonly BrokenNode[] = [
           }
           return { granted: true, fence };
         },
-      }),
+      ),
     },
     "acquire() of a shared claim on several resources shares each of them": {
-      "shares only the first of several resources": (node) => ({
-        acquire: (request) =>
-          node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
-      }),
+      "shares only the first of several resources": onAcquire((request, node) =>
+        node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
+      ),
     },
     "acquire() of a shared claim resent grants again with the counter, whatever its hint": {
       "raises the counter to the hint of a shared request that is sent again": (node) => {
@@ -174,27 +182,23 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "extend() of a shared claim with less than its remaining ttl does not shorten it": {
-      "shortens a shared claim to the ttl of its extension": (node) => ({
-        async extend(request) {
-          const reply = await node.extend(request);
-          if (!reply.held || !request.shared) return reply;
-          await node.release({ ...request, undo: true });
-          await node.acquire({ ...request, fenceHint: 1 });
-          return reply;
-        },
+      "shortens a shared claim to the ttl of its extension": onExtend(async (request, node) => {
+        const reply = await node.extend(request);
+        if (!reply.held || !request.shared) return reply;
+        await node.release({ ...request, undo: true });
+        await node.acquire({ ...request, fenceHint: 1 });
+        return reply;
       }),
     },
     "a shared claim lasts for the whole of a ttl of seconds": {
-      "ends shared claims a tenth before their ttl": (node) => ({
-        acquire: (request) =>
-          node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
-      }),
+      "ends shared claims a tenth before their ttl": onAcquire((request, node) =>
+        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
+      ),
     },
     "a shared claim lasts for at least its ttl, and then the resource is free": {
-      "ends shared claims after half of their ttl": (node) => ({
-        acquire: (request) =>
-          node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
-      }),
+      "ends shared claims after half of their ttl": onAcquire((request, node) =>
+        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
+      ),
     },
     "a shared claim that has expired counts no longer, while another one lasts": {
       "reports that it released a shared claim that has expired": (node) => {
@@ -228,23 +232,19 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time": {
-      "returns rejoined for a shared claim that is held": (node) => ({
-        async extend(request) {
-          const reply = await node.extend(request);
-          return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
-        },
+      "returns rejoined for a shared claim that is held": onExtend(async (request, node) => {
+        const reply = await node.extend(request);
+        return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
       }),
     },
     "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive": {
-      "rejoins an exclusive claim while others share the resource": (node) => ({
-        extend: (request) => node.extend(request.rejoin ? { ...request, ...shared } : request),
-      }),
+      "rejoins an exclusive claim while others share the resource": onExtend((request, node) =>
+        node.extend(request.rejoin ? { ...request, ...shared } : request),
+      ),
     },
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
-      "keeps the claim of a sharer that another one takes over": (node) => ({
-        acquire({ takeover, ...request }) {
-          return node.acquire(takeover === undefined || request.shared ? request : { ...request, takeover });
-        },
+      "keeps the claim of a sharer that another one takes over": onAcquire(({ takeover, ...request }, node) => {
+        return node.acquire(takeover === undefined || request.shared ? request : { ...request, takeover });
       }),
     },
     "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": {
@@ -270,17 +270,15 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "acquire() of an exclusive claim changes nothing for the sharers when it is denied": {
-      "sets the ttl of sharers for an exclusive request before it denies that": (node) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (reply.granted || request.shared) return reply;
-          for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
-            const other = { ...request, ...shared, owner };
-            await node.release(other);
-            await node.acquire(other);
-          }
-          return reply;
-        },
+      "sets the ttl of sharers for an exclusive request before it denies that": onAcquire(async (request, node) => {
+        const reply = await node.acquire(request);
+        if (reply.granted || request.shared) return reply;
+        for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
+          const other = { ...request, ...shared, owner };
+          await node.release(other);
+          await node.acquire(other);
+        }
+        return reply;
       }),
     },
     "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared": {
@@ -290,45 +288,37 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "acquire() of a shared claim resent is still one claim, which one release ends": {
-      "counts a shared request that is sent again as another sharer": (node) => ({
-        async acquire(request) {
-          const sharers = await sharersOf(node, request.resources[0] as string);
-          const isAgain = sharers.some(({ owner }) => owner === request.owner);
-          if (isAgain && sharers.length > 1) await node.acquire({ ...request, owner: `${request.owner}, again` });
-          return node.acquire(request);
-        },
+      "counts a shared request that is sent again as another sharer": onAcquire(async (request, node) => {
+        const sharers = await sharersOf(node, request.resources[0] as string);
+        const isAgain = sharers.some(({ owner }) => owner === request.owner);
+        if (isAgain && sharers.length > 1) await node.acquire({ ...request, owner: `${request.owner}, again` });
+        return node.acquire(request);
       }),
     },
     "acquire() of a shared claim resent neither prolongs nor shortens it": {
-      "sets the ttl again for a shared request that is sent again": (node) => ({
-        async acquire(request) {
-          const sharers = await sharersOf(node, request.resources[0] as string);
-          if (sharers.some(({ owner }) => owner === request.owner)) await node.release(request);
-          return node.acquire(request);
-        },
+      "sets the ttl again for a shared request that is sent again": onAcquire(async (request, node) => {
+        const sharers = await sharersOf(node, request.resources[0] as string);
+        if (sharers.some(({ owner }) => owner === request.owner)) await node.release(request);
+        return node.acquire(request);
       }),
     },
     "acquire() grants one exclusive claim or only shared ones of many sent at once": {
-      "looks for an exclusive claim, and shares the resource in a second step": (node) => ({
-        async acquire(request) {
-          if (!request.shared) return node.acquire(request);
-          const { owner, sharers, fence } = await node.inspect(request.resources[0] as string);
-          const isOpen = owner === null || sharers !== undefined;
-          await setImmediate();
-          const reply = await node.acquire(request);
-          return reply.granted || !isOpen ? reply : { granted: true, fence: Math.max(1, fence) };
-        },
+      "looks for an exclusive claim, and shares the resource in a second step": onAcquire(async (request, node) => {
+        if (!request.shared) return node.acquire(request);
+        const { owner, sharers, fence } = await node.inspect(request.resources[0] as string);
+        const isOpen = owner === null || sharers !== undefined;
+        await setImmediate();
+        const reply = await node.acquire(request);
+        return reply.granted || !isOpen ? reply : { granted: true, fence: Math.max(1, fence) };
       }),
     },
     "acquire() and release() exclude concurrent writers from all others, and keep fences in order": {
-      "looks for sharers, and claims the resource alone in a second step": (node) => ({
-        async acquire(request) {
-          if (request.shared) return node.acquire(request);
-          const { owner, fence } = await node.inspect(request.resources[0] as string);
-          await setImmediate();
-          const reply = await node.acquire(request);
-          return reply.granted || owner !== null ? reply : { granted: true, fence: fence + 1 };
-        },
+      "looks for sharers, and claims the resource alone in a second step": onAcquire(async (request, node) => {
+        if (request.shared) return node.acquire(request);
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        await setImmediate();
+        const reply = await node.acquire(request);
+        return reply.granted || owner !== null ? reply : { granted: true, fence: fence + 1 };
       }),
     },
     "acquire() of a shared claim advances the counter if it joins nobody, as any grant does": {
@@ -377,51 +367,41 @@ export const brokenSharing: readonly BrokenNode[] = [
         withSharedGrants(node, (fence, _, join) => (join === "some" ? fence - 1 : fence)),
     },
     "extend() of a shared claim prolongs that claim and no other": {
-      "prolongs the claims of all sharers when one extends": (node) => ({
-        async extend(request) {
-          const reply = await node.extend(request);
-          if (reply.held && request.shared) {
-            const others = await othersOn(node, request.resources[0] as string, request.owner);
-            for (const owner of others) await node.extend({ ...request, owner });
-          }
-          return reply;
-        },
+      "prolongs the claims of all sharers when one extends": onExtend(async (request, node) => {
+        const reply = await node.extend(request);
+        if (reply.held && request.shared) {
+          const others = await othersOn(node, request.resources[0] as string, request.owner);
+          for (const owner of others) await node.extend({ ...request, owner });
+        }
+        return reply;
       }),
     },
     "extend() without rejoin of a resource that only others share changes nothing": {
-      "makes a claim for any owner that extends a shared resource": (node) => ({
-        async extend(request) {
-          if ((await joinOf(node, request)) === "all") await node.acquire({ ...request, ...shared, fenceHint: 1 });
-          return node.extend(request);
-        },
+      "makes a claim for any owner that extends a shared resource": onExtend(async (request, node) => {
+        if ((await joinOf(node, request)) === "all") await node.acquire({ ...request, ...shared, fenceHint: 1 });
+        return node.extend(request);
       }),
     },
     "release() of one shared claim leaves the others, and keeps the counter": {
-      "ends all shared claims with the first release": (node) => ({
-        async release(request) {
-          const others = await othersOn(node, request.resources[0] as string, request.owner);
-          const reply = await node.release(request);
-          if (reply.released) for (const owner of others) await node.release({ ...request, owner });
-          return reply;
-        },
+      "ends all shared claims with the first release": onRelease(async (request, node) => {
+        const others = await othersOn(node, request.resources[0] as string, request.owner);
+        const reply = await node.release(request);
+        if (reply.released) for (const owner of others) await node.release({ ...request, owner });
+        return reply;
       }),
     },
     "release() of several resources ends the owner's claims, and leaves the other sharers of each": {
-      "releases only resources that the owner shares with nobody": (node) => ({
-        async release(request) {
-          const others = await Promise.all(request.resources.map((each) => othersOn(node, each, request.owner)));
-          const resources = request.resources.filter((_, index) => others[index]?.length === 0);
-          return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
-        },
+      "releases only resources that the owner shares with nobody": onRelease(async (request, node) => {
+        const others = await Promise.all(request.resources.map((each) => othersOn(node, each, request.owner)));
+        const resources = request.resources.filter((_, index) => others[index]?.length === 0);
+        return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
       }),
     },
     "several shared claims last until the last of them ends, and then the resource is free": {
-      "ends all shared claims with the first one that expires": (node) => ({
-        async acquire(request) {
-          const sharers = await sharersOf(node, request.resources[0] as string);
-          const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
-          return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
-        },
+      "ends all shared claims with the first one that expires": onAcquire(async (request, node) => {
+        const sharers = await sharersOf(node, request.resources[0] as string);
+        const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
+        return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
       }),
     },
     "an owner whose shared claim has expired joins again while another one lasts": {
@@ -455,8 +435,8 @@ export const brokenSharing: readonly BrokenNode[] = [
         touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
     },
     "a resource is free when its last shared claim ends, although a longer one was released": {
-      "keeps a shared resource for the longest ttl of any sharer, even if that one was released": (node) => ({
-        async release(request) {
+      "keeps a shared resource for the longest ttl of any sharer, even if that one was released": onRelease(
+        async (request, node) => {
           const reply = await node.release(request);
           const [resource] = request.resources as [string];
           for (const owner of await othersOn(node, resource, request.owner)) {
@@ -464,103 +444,85 @@ export const brokenSharing: readonly BrokenNode[] = [
           }
           return reply;
         },
-      }),
+      ),
     },
     "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence": {
-      "rejoins a shared claim only if the resource is free": (node) => ({
-        async extend(request) {
-          const isFree = (await joinOf(node, request)) === "none";
-          return node.extend({ ...request, rejoin: request.rejoin && isFree });
-        },
+      "rejoins a shared claim only if the resource is free": onExtend(async (request, node) => {
+        const isFree = (await joinOf(node, request)) === "none";
+        return node.extend({ ...request, rejoin: request.rejoin && isFree });
       }),
-      "advances the counter for a rejoined claim that joins others": (node) => ({
-        async extend(request) {
-          const { fence } = await node.inspect(request.resources[0] as string);
-          const join = await joinOf(node, request);
-          const reply = await node.extend(request);
-          if (!reply.held && reply.rejoined && join === "all") await node.extend({ ...request, fence: fence + 1 });
-          return reply;
-        },
+      "advances the counter for a rejoined claim that joins others": onExtend(async (request, node) => {
+        const { fence } = await node.inspect(request.resources[0] as string);
+        const join = await joinOf(node, request);
+        const reply = await node.extend(request);
+        if (!reply.held && reply.rejoined && join === "all") await node.extend({ ...request, fence: fence + 1 });
+        return reply;
       }),
     },
     "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim":
       {
-        "counts a rejoining owner's own claim as one that it joins": (node) => ({
-          async extend(request) {
-            const reply = await node.extend({ ...request, rejoin: false });
-            if (reply.held || !request.rejoin) return reply;
-            const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
-            if (sharers.some(({ length }) => length === 0)) return node.extend(request);
-            for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-            return { held: false, rejoined: true };
-          },
+        "counts a rejoining owner's own claim as one that it joins": onExtend(async (request, node) => {
+          const reply = await node.extend({ ...request, rejoin: false });
+          if (reply.held || !request.rejoin) return reply;
+          const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
+          if (sharers.some(({ length }) => length === 0)) return node.extend(request);
+          for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+          return { held: false, rejoined: true };
         }),
       },
     "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter": {
-      "cannot make the claim of the only sharer exclusive": (node) => ({
-        async acquire({ takeover, ...request }) {
-          const sharers = await sharersOf(node, request.resources[0] as string);
-          const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
-          return node.acquire(isRefused ? request : { ...request, takeover });
-        },
+      "cannot make the claim of the only sharer exclusive": onAcquire(async ({ takeover, ...request }, node) => {
+        const sharers = await sharersOf(node, request.resources[0] as string);
+        const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
+        return node.acquire(isRefused ? request : { ...request, takeover });
       }),
     },
     "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
-      "makes a claim exclusive although another owner shares the resource": (node) => ({
-        async acquire(request) {
-          const { takeover, resources } = request;
-          const sharers = await sharersOf(node, resources[0] as string);
-          if (sharers.some(({ owner }) => owner === takeover) && !request.shared) {
-            for (const { owner } of sharers) if (owner !== takeover) await node.release({ ...request, owner });
-          }
-          return node.acquire(request);
-        },
+      "makes a claim exclusive although another owner shares the resource": onAcquire(async (request, node) => {
+        const { takeover, resources } = request;
+        const sharers = await sharersOf(node, resources[0] as string);
+        if (sharers.some(({ owner }) => owner === takeover) && !request.shared) {
+          for (const { owner } of sharers) if (owner !== takeover) await node.release({ ...request, owner });
+        }
+        return node.acquire(request);
       }),
     },
     "acquire() with takeover makes an exclusive claim shared, and advances the counter": {
-      "keeps a claim exclusive that a shared one takes over": (node) => ({
-        async acquire(request) {
-          const { owner, sharers } = await node.inspect(request.resources[0] as string);
-          const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
-          const { shared: _, ...exclusive } = request;
-          return node.acquire(isAlone ? exclusive : request);
-        },
+      "keeps a claim exclusive that a shared one takes over": onAcquire(async (request, node) => {
+        const { owner, sharers } = await node.inspect(request.resources[0] as string);
+        const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
+        const { shared: _, ...exclusive } = request;
+        return node.acquire(isAlone ? exclusive : request);
       }),
     },
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
-      "replaces all sharers when one is taken over": (node) => ({
-        async acquire(request) {
-          const { takeover, resources, owner } = request;
-          const others = await othersOn(node, resources[0] as string, owner);
-          if (request.shared && takeover !== undefined && others.includes(takeover)) {
-            for (const other of others) await node.release({ ...request, owner: other });
-          }
-          return node.acquire(request);
-        },
+      "replaces all sharers when one is taken over": onAcquire(async (request, node) => {
+        const { takeover, resources, owner } = request;
+        const others = await othersOn(node, resources[0] as string, owner);
+        if (request.shared && takeover !== undefined && others.includes(takeover)) {
+          for (const other of others) await node.release({ ...request, owner: other });
+        }
+        return node.acquire(request);
       }),
     },
     "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": {
-      "denies a shared claim that takes over the only sharer": (node) => ({
-        async acquire(request) {
-          const others = await othersOn(node, request.resources[0] as string, request.owner);
-          const isOnly = request.shared && others.length === 1 && others[0] === request.takeover;
-          return isOnly ? { granted: false } : node.acquire(request);
-        },
+      "denies a shared claim that takes over the only sharer": onAcquire(async (request, node) => {
+        const others = await othersOn(node, request.resources[0] as string, request.owner);
+        const isOnly = request.shared && others.length === 1 && others[0] === request.takeover;
+        return isOnly ? { granted: false } : node.acquire(request);
       }),
     },
     "acquire() with takeover of a shared claim joins sharers that it does not replace": {
-      "denies a shared claim with a takeover of an owner that does not share": (node) => ({
-        async acquire(request) {
-          const { takeover, resources, owner } = request;
-          const others = await othersOn(node, resources[0] as string, owner);
-          const isStranger = takeover !== undefined && others.length > 0 && !others.includes(takeover);
-          return isStranger ? { granted: false } : node.acquire(request);
-        },
+      "denies a shared claim with a takeover of an owner that does not share": onAcquire(async (request, node) => {
+        const { takeover, resources, owner } = request;
+        const others = await othersOn(node, resources[0] as string, owner);
+        const isStranger = takeover !== undefined && others.length > 0 && !others.includes(takeover);
+        return isStranger ? { granted: false } : node.acquire(request);
       }),
     },
     "acquire() with takeover of several resources is denied while another owner shares any of them": {
-      "looks for other sharers of the first of several resources only when it takes over": (node) => ({
-        async acquire(request) {
+      "looks for other sharers of the first of several resources only when it takes over": onAcquire(
+        async (request, node) => {
           const { takeover, resources } = request;
           for (const resource of takeover === undefined ? [] : resources.slice(1)) {
             const others = await othersOn(node, resource, takeover as string);
@@ -568,7 +530,7 @@ export const brokenSharing: readonly BrokenNode[] = [
           }
           return node.acquire(request);
         },
-      }),
+      ),
     },
     "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": {
       "gives the wait for the sharer that ends first": (node) =>
@@ -578,11 +540,9 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "inspect() lists a single sharer, and none for an exclusive claim": {
-      "shows no sharers": (node) => ({
-        async inspect(resource) {
-          const { sharers: _, ...view } = await node.inspect(resource);
-          return view;
-        },
+      "shows no sharers": onInspect(async (resource, node) => {
+        const { sharers: _, ...view } = await node.inspect(resource);
+        return view;
       }),
     },
     "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": {
@@ -620,20 +580,18 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "inspect() lists at least the hundred sharers that last longest": {
-      "shows the first ten sharers": (node) => ({
-        async inspect(resource) {
-          const view = await node.inspect(resource);
-          if (view.sharers === undefined) return view;
-          const [owner, ...others] = [...view.sharers].sort((a, b) => b.remainingMs - a.remainingMs);
-          return { ...view, ...owner, sharers: [owner as Sharer, ...others.slice(0, 9)] };
-        },
+      "shows the first ten sharers": onInspect(async (resource, node) => {
+        const view = await node.inspect(resource);
+        if (view.sharers === undefined) return view;
+        const [owner, ...others] = [...view.sharers].sort((a, b) => b.remainingMs - a.remainingMs);
+        return { ...view, ...owner, sharers: [owner as Sharer, ...others.slice(0, 9)] };
       }),
     },
   }),
   ...brokenIf(["inspect", "ownCounters"], {
     "acquire() that joins sharers on every one of several resources sets each counter to the highest": {
-      "leaves the counters of several resources as they are when a claim joins on all of them": (node) => ({
-        async acquire(request) {
+      "leaves the counters of several resources as they are when a claim joins on all of them": onAcquire(
+        async (request, node) => {
           if (!request.shared || (await joinOf(node, request)) !== "all") return node.acquire(request);
           let fence = 1;
           for (const resource of request.resources) {
@@ -643,24 +601,21 @@ export const brokenSharing: readonly BrokenNode[] = [
           }
           return { granted: true, fence };
         },
-      }),
+      ),
     },
   }),
   ...brokenIf(["ownCounters"], {
     "extend() of shared claims on several resources raises each counter, and needs a claim on each": {
-      "extends a shared claim on the first of several resources only": (node) => ({
-        extend: (request) =>
-          node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
-      }),
+      "extends a shared claim on the first of several resources only": onExtend((request, node) =>
+        node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
+      ),
     },
     "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter": {
-      "rejoins several shared claims one by one": (node) => ({
-        async extend(request) {
-          const reply = await node.extend({ ...request, rejoin: false });
-          if (reply.held || !request.rejoin) return reply;
-          for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-          return { held: false, rejoined: true };
-        },
+      "rejoins several shared claims one by one": onExtend(async (request, node) => {
+        const reply = await node.extend({ ...request, rejoin: false });
+        if (reply.held || !request.rejoin) return reply;
+        for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+        return { held: false, rejoined: true };
       }),
     },
   }),

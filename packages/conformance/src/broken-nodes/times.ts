@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs, minuteMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, onAcquire, onExtend, onInspect, withDenials } from "./broken-node.ts";
 
 /** Changes the ttl of every claim and every extension. */
 function withTtl(node: LockNode, change: (ttlMs: number) => number): Pick<LockNode, "acquire" | "extend"> {
@@ -30,25 +30,23 @@ export const brokenTimes: readonly BrokenNode[] = [
       "keeps claims for whole seconds": (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
     },
     "extend() of a held claim makes it last for the ttl of the request from then on": {
-      "keeps an extended claim three times as long as requested": (node) => ({
-        extend: (request) => node.extend({ ...request, ttlMs: 3 * request.ttlMs }),
-      }),
+      "keeps an extended claim three times as long as requested": onExtend((request, node) =>
+        node.extend({ ...request, ttlMs: 3 * request.ttlMs }),
+      ),
     },
     "extend() with rejoin makes the new claim last for the ttl of the request": {
-      "keeps a rejoined claim three times as long as requested": (node) => ({
-        async extend(request) {
-          const reply = await node.extend({ ...request, rejoin: false });
-          return reply.held || !request.rejoin ? reply : node.extend({ ...request, ttlMs: 3 * request.ttlMs });
-        },
+      "keeps a rejoined claim three times as long as requested": onExtend(async (request, node) => {
+        const reply = await node.extend({ ...request, rejoin: false });
+        return reply.held || !request.rejoin ? reply : node.extend({ ...request, ttlMs: 3 * request.ttlMs });
       }),
     },
   }),
   ...broken({
     "a claim lasts for the whole of a ttl of seconds, however it was made": {
       "ends claims two percent early": (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98)),
-      "ends extended claims a few percent early": (node) => ({
-        extend: (request) => node.extend({ ...request, ttlMs: Math.ceil(request.ttlMs * 0.96) }),
-      }),
+      "ends extended claims a few percent early": onExtend((request, node) =>
+        node.extend({ ...request, ttlMs: Math.ceil(request.ttlMs * 0.96) }),
+      ),
     },
     "a claim with a long ttl lasts without an extension": {
       "ends claims after a few milliseconds, whatever their ttl": (node) =>
@@ -63,42 +61,34 @@ export const brokenTimes: readonly BrokenNode[] = [
         withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
     },
     "extend() of a held claim with less than its remaining ttl does not shorten it": {
-      "cuts a claim short when it is extended for less": (node) => ({
-        async extend(request) {
-          const reply = await node.extend(request);
-          if (!reply.held) return reply;
-          await node.release(request);
-          await node.acquire({ ...request, fenceHint: 1 });
-          return reply;
-        },
+      "cuts a claim short when it is extended for less": onExtend(async (request, node) => {
+        const reply = await node.extend(request);
+        if (!reply.held) return reply;
+        await node.release(request);
+        await node.acquire({ ...request, fenceHint: 1 });
+        return reply;
       }),
     },
     "extend() with rejoin of a held claim with less than its remaining ttl does not shorten it": {
-      "claims a held claim again, for a shorter ttl, if rejoin is set": (node) => ({
-        async extend(request) {
-          const reply = await node.extend(request);
-          if (!reply.held || !request.rejoin) return reply;
-          await node.release(request);
-          await node.acquire({ ...request, fenceHint: 1 });
-          return reply;
-        },
+      "claims a held claim again, for a shorter ttl, if rejoin is set": onExtend(async (request, node) => {
+        const reply = await node.extend(request);
+        if (!reply.held || !request.rejoin) return reply;
+        await node.release(request);
+        await node.acquire({ ...request, fenceHint: 1 });
+        return reply;
       }),
     },
     "extend() with rejoin of a held claim makes it last longer": {
-      "does not prolong a held claim if rejoin is set": (node) => ({
-        async extend(request) {
-          const reply = await node.extend({ ...request, ttlMs: 1, rejoin: false });
-          return reply.held || !request.rejoin ? reply : node.extend(request);
-        },
+      "does not prolong a held claim if rejoin is set": onExtend(async (request, node) => {
+        const reply = await node.extend({ ...request, ttlMs: 1, rejoin: false });
+        return reply.held || !request.rejoin ? reply : node.extend(request);
       }),
     },
     "acquire() resent by the holder does not prolong the claim": {
-      "prolongs a claim whose request was resent": (node) => ({
-        async acquire(request) {
-          const reply = await node.acquire(request);
-          if (reply.granted) await node.extend({ ...request, fence: 1, rejoin: false });
-          return reply;
-        },
+      "prolongs a claim whose request was resent": onAcquire(async (request, node) => {
+        const reply = await node.acquire(request);
+        if (reply.granted) await node.extend({ ...request, fence: 1, rejoin: false });
+        return reply;
       }),
     },
     "acquire() gives the longest wait among several blocking claims, if it gives one": {
@@ -132,36 +122,28 @@ export const brokenTimes: readonly BrokenNode[] = [
         withTtl(node, (ttlMs) => (ttlMs < minuteMs ? ttlMs : Math.ceil(ttlMs * 0.99))),
     },
     "extend() of a held claim makes it last longer": {
-      "does not change the ttl in an extension": (node) => ({
-        async extend(request) {
-          const { remainingMs } = await node.inspect(request.resources[0] as string);
-          return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
-        },
+      "does not change the ttl in an extension": onExtend(async (request, node) => {
+        const { remainingMs } = await node.inspect(request.resources[0] as string);
+        return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
       }),
     },
     "acquire() with takeover makes the claim last for the ttl of the request, if that is longer": {
-      "keeps a claim that was taken over for the remaining ttl of the old owner": (node) => ({
-        async acquire(request) {
-          const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
-          const isTakeover = owner !== null && owner === request.takeover;
-          return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
-        },
+      "keeps a claim that was taken over for the remaining ttl of the old owner": onAcquire(async (request, node) => {
+        const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
+        const isTakeover = owner !== null && owner === request.takeover;
+        return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
       }),
     },
     "inspect() returns a remaining time that runs down": {
-      "returns the ttl of the claim from inspect() instead of the remaining time": (node) => ({
-        async inspect(resource) {
-          const view = await node.inspect(resource);
-          return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
-        },
+      "returns the ttl of the claim from inspect() instead of the remaining time": onInspect(async (resource, node) => {
+        const view = await node.inspect(resource);
+        return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
       }),
     },
     "inspect() of a released resource returns no owner and the last fence": {
-      "returns no counter when it inspects a free resource": (node) => ({
-        async inspect(resource) {
-          const view = await node.inspect(resource);
-          return view.owner === null ? { ...view, fence: 0 } : view;
-        },
+      "returns no counter when it inspects a free resource": onInspect(async (resource, node) => {
+        const view = await node.inspect(resource);
+        return view.owner === null ? { ...view, fence: 0 } : view;
       }),
     },
   }),

@@ -1,5 +1,5 @@
 import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
-import { type BrokenNode, brokenIf } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, onAcquire, onRelease } from "./broken-node.ts";
 
 /**
  * Names another waiter where the correct node names one.
@@ -123,11 +123,9 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
     },
     "acquire() that is granted removes its waiter from the waiting list, and no other": {
-      "names a waiter that was granted": (node) => ({
-        async acquire({ waiter, ...request }) {
-          const reply = await node.acquire(request);
-          return reply.granted || waiter === undefined ? reply : node.acquire({ ...request, waiter });
-        },
+      "names a waiter that was granted": onAcquire(async ({ waiter, ...request }, node) => {
+        const reply = await node.acquire(request);
+        return reply.granted || waiter === undefined ? reply : node.acquire({ ...request, waiter });
       }),
     },
     "release() with a waiter puts it behind all others, and ahead of later ones": {
@@ -158,21 +156,20 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         ),
     },
     "release() of several resources removes the first waiter from the list of each, and names one of them": {
-      "reads only the waiting list of the first of several resources": (node) => ({
-        async release({ resources, ...request }) {
+      "reads only the waiting list of the first of several resources": onRelease(
+        async ({ resources, ...request }, node) => {
           const [first, ...others] = resources as [string];
           const reply = await node.release({ ...request, resources: [first] });
           if (others.length === 0) return reply;
           const { released } = await node.release({ ...request, resources: others, undo: true });
           return { ...reply, released: released || reply.released };
         },
-      }),
+      ),
     },
     "release() names waiters exactly as they were given": {
-      "folds the case of waiters": (node) => ({
-        acquire: (request) =>
-          node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
-      }),
+      "folds the case of waiters": onAcquire((request, node) =>
+        node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
+      ),
     },
     "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other": {
       "also adds the waiter of a denied claim to the lists of free resources": (node) =>
@@ -212,9 +209,9 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         }),
     },
     "acquire() denied on several resources without a waiter does not change the waiting lists": {
-      "adds every denied owner to the waiting lists": (node) => ({
-        acquire: (request) => node.acquire({ waiter: request.owner, ...request }),
-      }),
+      "adds every denied owner to the waiting lists": onAcquire((request, node) =>
+        node.acquire({ waiter: request.owner, ...request }),
+      ),
     },
     "acquire() grants a free resource to any client, whichever waiter is next": {
       "denies a free resource because another waiter is next": (node) => {
@@ -233,9 +230,7 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
       },
     },
     "release() with undo names no waiter, and does not change the waiting list": {
-      "names a waiter at a release with undo": (node) => ({
-        release: ({ undo: _, ...request }) => node.release(request),
-      }),
+      "names a waiter at a release with undo": onRelease(({ undo: _, ...request }, node) => node.release(request)),
     },
   }),
   ...brokenIf(["waitingLists", "advance"], {

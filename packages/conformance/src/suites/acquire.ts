@@ -45,11 +45,10 @@ export const acquireFacts: readonly Fact[] = [
       await rival.deny("carol", "r");
     },
 
-    "acquire() changes neither holder, ttl nor counter when it is denied": async (world) => {
-      const { node, rival } = world;
+    "acquire() changes neither holder, ttl nor counter when it is denied": async ({ node, rival, pass }) => {
       const fence = await node.grant("alice", "r");
       await rival.deny("bob", "r", { ttlMs: 1, fenceHint: fence + 1_000 });
-      await world.pass(momentMs);
+      await pass(momentMs);
       expect(await node.hold("alice", "r")).toBe(fence);
       await node.release("alice", "r");
       expect(await nextFence(rival, "r")).toBe(fence + 1);
@@ -81,8 +80,7 @@ export const acquireFacts: readonly Fact[] = [
     },
 
     // The effects of a request that arrives twice.
-    "acquire() resent by the holder grants again with the same fence, whatever its hint": async (world) => {
-      const { node, rival } = world;
+    "acquire() resent by the holder grants again with the same fence, whatever its hint": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { fenceHint: 10 });
       expect(await node.grant("alice", "r", { fenceHint: 10 })).toBe(fence);
       expect(await rival.grant("alice", "r", { fenceHint: fence + 1_000 })).toBe(fence);
@@ -112,8 +110,7 @@ export const acquireFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["severalResources"], {
-    "acquire() grants several resources at once and holds each of them": async (world) => {
-      const { node, rival } = world;
+    "acquire() grants several resources at once and holds each of them": async ({ node, rival }) => {
       await node.grant("alice", ["a", "b", "c"]);
       for (const resource of ["a", "b", "c"]) {
         await rival.deny("bob", resource);

@@ -73,10 +73,10 @@ function counters(rejoin: boolean): readonly Fact[] {
         expect(await nextFence(rival, "r")).toBe(1_001);
       },
 
-      [`${named(rejoin)} of a held claim with a fence below the counter returns the unchanged counter`]: async (
-        world,
-      ) => {
-        const { node, rival } = world;
+      [`${named(rejoin)} of a held claim with a fence below the counter returns the unchanged counter`]: async ({
+        node,
+        rival,
+      }) => {
         await node.grant("alice", "r", { fenceHint: 1_000 });
         expect(await node.extend("alice", "r", { fence: 999, rejoin })).toEqual({ held: true, fence: 1_000 });
         await node.release("alice", "r");
@@ -154,20 +154,20 @@ export const extendFacts: readonly Fact[] = [
   ...factsNeeding(["severalResources"], {
     // The reply of `extend` if only some of the resources are held.
     "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources":
-      async (world) => {
-        const { node, rival } = world;
+      async ({ node, rival, pass }) => {
         await node.grant("alice", ["a", "b"], { fenceHint: 10 });
         const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000 });
         expect(reply).toEqual({ held: false, rejoined: false });
-        await world.pass(momentMs);
+        await pass(momentMs);
         expect([await rival.hold("alice", "a"), await rival.hold("alice", "b")]).toEqual([10, 10]);
         expect(await nextFence(rival, "c")).toEqual(between(1, 11));
       },
 
-    "extend() changes nothing while another owner holds any of the resources, with or without rejoin": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "extend() changes nothing while another owner holds any of the resources, with or without rejoin": async ({
+      node,
+      rival,
+      pass,
+    }) => {
       for (const foreign of ["a", "b", "c"]) {
         const own = ["a", "b", "c"].filter((name) => name !== foreign);
         await node.grant("alice", own, { fenceHint: 10 });
@@ -176,7 +176,7 @@ export const extendFacts: readonly Fact[] = [
           const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000, rejoin });
           expect(reply).toEqual({ held: false, rejoined: false });
         }
-        await world.pass(momentMs);
+        await pass(momentMs);
         for (const resource of own) expect(await node.hold("alice", resource)).toBeLessThan(1_000);
         expect(await rival.hold("bob", foreign)).toBeLessThan(1_000);
         await node.release("alice", own);

@@ -5,7 +5,7 @@ import { type Client, freshOwner, type Resources, shared } from "../world/client
 import { dayMs } from "../world/durations.ts";
 import { between, expectStrictlyIncreasing, type FenceMatcher, oneOf } from "../world/expectations.ts";
 import type { RedlockWorld } from "../world/redlock-world.ts";
-import { claimAndExpire, nextFence, type World } from "../world/world.ts";
+import { type Clients, claimAndExpire, nextFence, type World } from "../world/world.ts";
 import { expectRejections } from "./malformed.ts";
 import { expectRejection, stopNoticeably } from "./outages.ts";
 import { namesOf } from "./waiting-lists.ts";
@@ -37,7 +37,7 @@ async function setCounter(client: Client, resource: string, counter: number): Pr
 
 /** Fails unless each fence of free resources is the expected one, through alternate clients. */
 async function expectNext(
-  { node, rival }: Pick<World, "node" | "rival">,
+  { node, rival }: Clients,
   expected: readonly (readonly [Resources, number | FenceMatcher])[],
   mistake: string = mistakes.notObeyed,
 ): Promise<void> {
@@ -215,18 +215,16 @@ export const floorFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() that is denied changes no counter, however high the floor": async (world) => {
-      const { node, rival } = world;
+    "acquire() that is denied changes no counter, however high the floor": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r");
       await node.raiseFloor({ floor: 100 });
       for (const client of [node, rival]) await client.deny("bob", "r", { fenceHint: 50 });
       expect(await rival.hold("alice", "r"), mistakes.applied).toEqual(oneOf(fence, 100));
       await node.free("alice", "r");
-      await expectNext(world, [["r", 101]]);
+      await expectNext({ node, rival }, [["r", 101]]);
     },
 
-    "acquire() resent by the holder grants again with its fence, or with the floor": async (world) => {
-      const { node, rival } = world;
+    "acquire() resent by the holder grants again with its fence, or with the floor": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { fenceHint: 10 });
       await rival.raiseFloor({ floor: 100 });
       for (const client of [node, rival]) {
@@ -238,8 +236,7 @@ export const floorFacts: readonly Fact[] = [
       expect(await rival.grant("alice", "r")).toBe(101);
     },
 
-    "acquire() grants the largest safe integer, and then rejects and claims nothing": async (world) => {
-      const { node, rival } = world;
+    "acquire() grants the largest safe integer, and then rejects and claims nothing": async ({ node, rival }) => {
       await node.raiseFloor({ floor: largest - 1 });
       expect(await rival.grant("alice", "r"), mistakes.notObeyed).toBe(largest);
       await rival.free("alice", "r");
@@ -254,8 +251,7 @@ export const floorFacts: readonly Fact[] = [
     },
 
     // Extensions look at the counters, which a floor may have raised.
-    "extend() raises the counter no further than its fence, or the floor": async (world) => {
-      const { node, rival } = world;
+    "extend() raises the counter no further than its fence, or the floor": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r");
       await node.raiseFloor({ floor: 100 });
       for (const client of [node, rival]) {
@@ -264,7 +260,7 @@ export const floorFacts: readonly Fact[] = [
       expect(await rival.hold("alice", "r", { fence: 50 }), mistakes.applied).toEqual(oneOf(50, 100));
       expect(await rival.hold("alice", "r", { fence: 500, rejoin: true })).toBe(500);
       await node.free("alice", "r");
-      await expectNext(world, [["r", 501]]);
+      await expectNext({ node, rival }, [["r", 501]]);
     },
 
     // Which clients a node serves.
@@ -307,8 +303,7 @@ export const floorFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() that is refused for its epoch claims nothing, and changes no counter": async (world) => {
-      const { node, rival } = world;
+    "acquire() that is refused for its epoch claims nothing, and changes no counter": async ({ node, rival }) => {
       await setCounter(node, "r", 10);
       await node.raiseFloor({ epoch: 3 });
       for (const client of [node, rival]) {
@@ -332,8 +327,7 @@ export const floorFacts: readonly Fact[] = [
       await rival.deny("bob", "r", { epoch: 3 });
     },
 
-    "acquire() resent by a holder of an older epoch is refused, and its claim stays": async (world) => {
-      const { node, rival } = world;
+    "acquire() resent by a holder of an older epoch is refused, and its claim stays": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { epoch: 2 });
       await node.raiseFloor({ epoch: 4 });
       for (const client of [node, rival]) await client.refuse("alice", "r", { epoch: 2 });
@@ -343,8 +337,7 @@ export const floorFacts: readonly Fact[] = [
       expect(again, mistakes.applied).toEqual(oneOf(fence, 100));
     },
 
-    "extend() and release() serve holders of all epochs": async (world) => {
-      const { node, rival } = world;
+    "extend() and release() serve holders of all epochs": async ({ node, rival }) => {
       const fences = new Map<string, number>();
       for (const epoch of [1, 2, 3]) fences.set(`r${epoch}`, await node.grant("alice", `r${epoch}`, { epoch }));
       await node.raiseFloor({ epoch: 7 });
@@ -458,8 +451,7 @@ export const floorFacts: readonly Fact[] = [
   ...factsNeeding(["floor", "sharing"], {
     // A claim that joins others leaves the counter alone, unless it is below the floor.
     "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters":
-      async (world) => {
-        const { node, rival } = world;
+      async ({ node, rival }) => {
         await node.grant("alice", "r", { ...shared, fenceHint: 10 });
         await rival.raiseFloor({ floor: 100 });
         expect(await node.grant("bob", "r", { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(100);
@@ -489,8 +481,7 @@ export const floorFacts: readonly Fact[] = [
       expect(await rival.hold("bob", "r", shared), mistakes.applied).toEqual(oneOf(10, 100));
     },
 
-    "acquire() of a shared claim is refused for its epoch, and does not join": async (world) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim is refused for its epoch, and does not join": async ({ node, rival }) => {
       await node.grant("alice", "r", shared);
       await node.raiseFloor({ epoch: 3, floor: 100 });
       await rival.refuse("bob", "r", shared);
@@ -517,8 +508,7 @@ export const floorFacts: readonly Fact[] = [
       },
   }),
   ...factsNeeding(["floor", "rejoin"], {
-    "extend() with rejoin advances the counter itself, or the floor that has raised it": async (world) => {
-      const { node, rival } = world;
+    "extend() with rejoin advances the counter itself, or the floor that has raised it": async ({ node, rival }) => {
       await setCounter(node, "lower", 5);
       await node.raiseFloor({ floor: 100 });
       for (const [resource, atLeast, fence] of [

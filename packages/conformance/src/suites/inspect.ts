@@ -91,10 +91,10 @@ export const inspectFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["inspect", "sharing", "exactTtl"], {
-    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": async ({
+      node,
+      rival,
+    }) => {
       const minutes = { alice: 20, bob: 60, carol: 1 };
       for (const [owner, each] of Object.entries(minutes)) {
         await node.grant(owner, "r", { ...shared, ttlMs: each * minuteMs, fenceHint: 10 });

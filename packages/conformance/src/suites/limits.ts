@@ -17,13 +17,12 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       expect([await nextFence(rival, "a"), await nextFence(rival, "b")]).toEqual([1, between(1, 2)]);
     },
 
-    "extend() rejects an extension of several resources, and changes nothing": async (world) => {
-      const { node, rival } = world;
+    "extend() rejects an extension of several resources, and changes nothing": async ({ node, rival, pass }) => {
       await node.grant("alice", "a");
       for (const rejoin of [false, true]) {
         await expect(node.extend("alice", ["a", "b"], { ttlMs: 1, fence: 1_000, rejoin })).rejects.toThrow("rejected");
       }
-      await world.pass(momentMs);
+      await pass(momentMs);
       expect(await node.hold("alice", "a")).toBe(1);
       expect(await nextFence(rival, "b")).toEqual(between(1, 2));
     },

@@ -9,8 +9,7 @@ const rejoined = { held: false, rejoined: true };
 export const rejoinFacts: readonly Fact[] = [
   ...factsNeeding(["rejoin"], {
     // How a claim comes back after the node lost its memory, or after the claim expired.
-    "extend() with rejoin claims a free resource again, and returns rejoined and not held": async (world) => {
-      const { node, rival } = world;
+    "extend() with rejoin claims a free resource again, and returns rejoined and not held": async ({ node, rival }) => {
       expect(await node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
       await rival.deny("bob", "r");
       expect((await node.extend("alice", "r")).held).toBe(true);

@@ -69,8 +69,7 @@ export const releaseFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["severalResources"], {
-    "release() frees all of several resources, and keeps each counter": async (world) => {
-      const { node, rival } = world;
+    "release() frees all of several resources, and keeps each counter": async ({ node, rival }) => {
       await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
       await node.hold("alice", "b", { fence: 20 });
       expect(await node.release("alice", ["a", "b", "c"])).toBe(true);

@@ -6,6 +6,7 @@ import { longMs, minuteMs } from "../world/durations.ts";
 import { between, oneOf } from "../world/expectations.ts";
 import {
   briefMs,
+  type Clients,
   claimAndExpire,
   claimWhenFree,
   expireBriefClaims,
@@ -38,7 +39,7 @@ function holdersOf(claims: readonly ScannedClaim[]): readonly string[] {
 }
 
 /** Fails unless exactly these claims are in force on the node, whichever client reads them. */
-async function expectClaims({ node, rival }: World, expected: readonly string[]): Promise<void> {
+async function expectClaims({ node, rival }: Clients, expected: readonly string[]): Promise<void> {
   for (const client of [node, rival]) {
     const holders = holdersOf((await client.scan()).claims);
     for (const claim of expected) expect(holders, mistakes.missed).toContain(claim);
@@ -47,7 +48,7 @@ async function expectClaims({ node, rival }: World, expected: readonly string[])
 }
 
 /** Fails unless the node has this highest counter, whichever client reads it. */
-async function expectHighest({ node, rival }: World, highest: number, most = highest): Promise<void> {
+async function expectHighest({ node, rival }: Clients, highest: number, most = highest): Promise<void> {
   for (const client of [node, rival]) {
     const scanned = await client.scan();
     const mistake = scanned.highest > most ? mistakes.higher : mistakes.missed;
@@ -122,15 +123,14 @@ export const scanFacts: readonly Fact[] = [
       await expectHighest(world, 1_000_000_000_007);
     },
 
-    "scan() reads no counter above the floor if no fence is above it": async (world) => {
-      const { node, rival } = world;
+    "scan() reads no counter above the floor if no fence is above it": async ({ node, rival }) => {
       await node.raiseFloor({ floor: 100, epoch: 200 });
       for (const client of [node, rival]) {
         const { highest, claims } = await client.scan();
         expect({ highest, claims }, mistakes.higher).toEqual({ highest: oneOf(0, 100), claims: [] });
       }
       const fence = await rival.grant("alice", "r", { epoch: 200 });
-      await expectHighest(world, fence);
+      await expectHighest({ node, rival }, fence);
       await node.raiseFloor({ floor: 1_000 });
       for (const client of [node, rival]) {
         expect((await client.scan()).highest, mistakes.higher).toEqual(oneOf(fence, 1_000));
@@ -147,8 +147,7 @@ export const scanFacts: readonly Fact[] = [
       }
     },
 
-    "scan() reads each claim in force with its owner and its remaining time": async (world) => {
-      const { node, rival } = world;
+    "scan() reads each claim in force with its owner and its remaining time": async ({ node, rival, endsExactly }) => {
       await node.grant("alice:1", "a", { ttlMs: 20 * minuteMs });
       await rival.grant("bob", "b", { ttlMs: minuteMs });
       for (const client of [node, rival]) {
@@ -157,7 +156,7 @@ export const scanFacts: readonly Fact[] = [
         for (const { resource, remainingMs } of claims) {
           const ttlMs = (resource === "a" ? 20 : 1) * minuteMs;
           expect(remainingMs, resource).toBeGreaterThan(ttlMs / 2);
-          if (world.endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
+          if (endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
         }
       }
       await node.hold("bob", "b", { ttlMs: 60 * minuteMs });
@@ -202,8 +201,7 @@ export const scanFacts: readonly Fact[] = [
       for (const client of [node, rival]) expect(holdersOf((await client.scan()).claims)).toEqual(expected);
     },
 
-    "scan() changes neither claims nor counters, nor the floor": async (world) => {
-      const { node, rival } = world;
+    "scan() changes neither claims nor counters, nor the floor": async ({ node, rival }) => {
       await node.grant("alice", "held", { fenceHint: 10 });
       const free = await nextFence(node, "free");
       const held = await rival.hold("alice", "held");
@@ -264,8 +262,7 @@ export const scanFacts: readonly Fact[] = [
       expect([...read].sort(), mistakes.repeated).toEqual(names);
     },
 
-    "scan() reads everything that lasts while other resources are claimed and released": async (world) => {
-      const { node, rival } = world;
+    "scan() reads everything that lasts while other resources are claimed and released": async ({ node, rival }) => {
       const lasting = numbered("lasting", 200);
       const claimLasting = (name: string) => node.grant("alice", name);
       await each(lasting.slice(0, 100), claimLasting);

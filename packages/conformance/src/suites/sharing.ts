@@ -6,11 +6,11 @@ import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor, type FenceMatcher } from "../world/expectations.ts";
 import {
   briefMs,
+  type Clients,
   claimWhenFree,
   expireBriefClaims,
   momentMs,
   nextFence,
-  type World,
   whileAlive,
 } from "../world/world.ts";
 import { holderOf, listedAsHeld } from "./acquire.ts";
@@ -38,7 +38,7 @@ export function join(
 }
 
 /** Fails unless a new owner can claim the resource alone, and returns the fence. Frees it again. */
-async function claimAlone({ rival }: World, resource: string): Promise<number> {
+async function claimAlone(rival: Client, resource: string): Promise<number> {
   const owner = freshOwner();
   const fence = await rival.grant(owner, resource, {}, mistakes.notFree);
   await rival.free(owner, resource);
@@ -47,7 +47,7 @@ async function claimAlone({ rival }: World, resource: string): Promise<number> {
 
 /** Fails unless each owner still shares the resource, with this fence. */
 async function expectSharers(
-  { node, rival }: World,
+  { node, rival }: Clients,
   owners: readonly string[],
   fence: number | FenceMatcher,
 ): Promise<void> {
@@ -104,23 +104,23 @@ export const sharingFacts: readonly Fact[] = [
       await expectSharers(world, ["alice", "bob", "carol"], 1);
     },
 
-    "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": async ({
+      node,
+      rival,
+      pass,
+    }) => {
       for (const alone of [{}, { shared: false }]) {
         const fence = await node.grant("alice", "r", alone);
         const terms = { ...shared, ttlMs: 1, fenceHint: fence + 1_000 };
         for (const client of [node, rival]) await client.deny("bob", "r", terms, mistakes.notAlone);
-        await world.pass(momentMs);
+        await pass(momentMs);
         expect(await node.hold("alice", "r", alone)).toBe(fence);
         await node.free("alice", "r");
         expect(await nextFence(rival, "r")).toBe(fence + 1);
       }
     },
 
-    "acquire() of an exclusive claim is denied until the last sharer has released": async (world) => {
-      const { node, rival } = world;
+    "acquire() of an exclusive claim is denied until the last sharer has released": async ({ node, rival }) => {
       const owners = ["alice", "bob", "carol"];
       for (const owner of owners) await join(node, owner, "r");
       for (const owner of owners) {
@@ -140,21 +140,19 @@ export const sharingFacts: readonly Fact[] = [
       expect(await join(rival, "dave", "r")).toBe(1);
     },
 
-    "acquire() lets a hundred owners share a resource until the last one has released": async (world) => {
-      const { node, rival } = world;
+    "acquire() lets a hundred owners share a resource until the last one has released": async ({ node, rival }) => {
       const owners = Array.from({ length: 100 }, (_, index) => `owner ${index}`);
       await join(node, "owner 0", "r");
       const others = owners.slice(1);
       await Promise.all(others.map((owner, index) => join(index % 2 === 0 ? node : rival, owner, "r")));
       await Promise.all(others.map((owner) => node.free(owner, "r", {}, mistakes.notKept)));
-      await expectSharers(world, ["owner 0"], 1);
+      await expectSharers({ node, rival }, ["owner 0"], 1);
       await node.free("owner 0", "r");
-      expect(await claimAlone(world, "r")).toBe(2);
+      expect(await claimAlone(rival, "r")).toBe(2);
     },
 
     // The effects of a request for a shared claim that arrives twice.
-    "acquire() of a shared claim resent grants again with the counter, whatever its hint": async (world) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim resent grants again with the counter, whatever its hint": async ({ node, rival }) => {
       await join(node, "alice", "r", 10);
       expect(await join(rival, "alice", "r", 1_000)).toBe(10);
       await join(node, "bob", "r");
@@ -163,15 +161,14 @@ export const sharingFacts: readonly Fact[] = [
       expect(await join(rival, "bob", "r")).toBe(20);
     },
 
-    "acquire() of a shared claim resent is still one claim, which one release ends": async (world) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim resent is still one claim, which one release ends": async ({ node, rival }) => {
       for (const owner of ["alice", "bob"]) await join(node, owner, "r");
       for (const owner of ["alice", "bob"]) await join(rival, owner, "r");
       for (const owner of ["bob", "alice"]) {
         await node.free(owner, "r");
         expect(await rival.release(owner, "r")).toBe(false);
       }
-      expect(await claimAlone(world, "r")).toBe(2);
+      expect(await claimAlone(rival, "r")).toBe(2);
     },
 
     "acquire() of a shared claim resent neither prolongs nor shortens it": async (world) => {
@@ -208,35 +205,33 @@ export const sharingFacts: readonly Fact[] = [
       expect(await join(world.rival, "bob", "r")).toBe(fence);
     },
 
-    "acquire() of a shared claim that joins leaves the counter alone, whatever its hint": async (world) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim that joins leaves the counter alone, whatever its hint": async ({ node, rival }) => {
       await join(node, "alice", "r", 10);
       expect(await join(rival, "bob", "r", 1_000)).toBe(10);
       expect(await node.hold("alice", "r", shared)).toBe(10);
       await node.free("alice", "r");
       expect(await join(rival, "carol", "r", 1_000), "after the first sharer released").toBe(10);
       for (const owner of ["bob", "carol"]) await node.free(owner, "r");
-      expect(await claimAlone(world, "r")).toBe(11);
+      expect(await claimAlone(rival, "r")).toBe(11);
     },
 
-    "extend() of one shared claim raises the counter for all sharers": async (world) => {
-      const { node, rival } = world;
+    "extend() of one shared claim raises the counter for all sharers": async ({ node, rival }) => {
       for (const owner of ["alice", "bob"]) await join(node, owner, "r", 10);
       expect(await node.hold("alice", "r", { ...shared, fence: 50 })).toBe(50);
       expect(await rival.hold("bob", "r", { ...shared, fence: 20 })).toBe(50);
       expect(await join(rival, "carol", "r")).toBe(50);
     },
 
-    "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": async ({
+      node,
+      rival,
+    }) => {
       for (const owner of ["alice", "bob"]) await join(node, owner, "r", 10);
       await node.hold("bob", "r", { ...shared, fence: 50 });
       await node.free("bob", "r");
       expect(await join(rival, "carol", "r"), "the counter after the sharer that raised it released").toBe(50);
       for (const owner of ["alice", "carol"]) await node.free(owner, "r");
-      expect(await claimAlone(world, "r")).toBe(51);
+      expect(await claimAlone(rival, "r")).toBe(51);
     },
 
     // The extension and the release of one of several shared claims.
@@ -260,19 +255,17 @@ export const sharingFacts: readonly Fact[] = [
       await expectSharers(world, ["alice", "bob"], 1);
     },
 
-    "extend() without rejoin of a resource that only others share changes nothing": async (world) => {
-      const { node, rival } = world;
+    "extend() without rejoin of a resource that only others share changes nothing": async ({ node, rival }) => {
       await join(node, "alice", "r");
       for (const terms of [shared, {}]) {
         expect(await rival.extend("bob", "r", { ...terms, fence: 1_000 })).toEqual(notHeld);
       }
       expect(await node.hold("alice", "r", shared)).toBe(1);
       await node.free("alice", "r");
-      expect(await claimAlone(world, "r")).toBe(2);
+      expect(await claimAlone(rival, "r")).toBe(2);
     },
 
-    "release() of one shared claim leaves the others, and keeps the counter": async (world) => {
-      const { node, rival } = world;
+    "release() of one shared claim leaves the others, and keeps the counter": async ({ node, rival }) => {
       const owners = ["alice", "bob", "carol"];
       for (const owner of owners) await join(node, owner, "r", 10);
       expect(await rival.release("dave", "r"), "a release by an owner without a claim").toBe(false);
@@ -280,9 +273,9 @@ export const sharingFacts: readonly Fact[] = [
         await rival.free(owner, "r");
         expect(await rival.extend(owner, "r", shared)).toEqual(notHeld);
         const left = owners.slice(index + 1);
-        if (left.length > 0) await expectSharers(world, left, 10);
+        if (left.length > 0) await expectSharers({ node, rival }, left, 10);
       }
-      expect(await claimAlone(world, "r")).toBe(11);
+      expect(await claimAlone(rival, "r")).toBe(11);
     },
 
     // How long shared claims last: each for its own ttl.
@@ -319,7 +312,7 @@ export const sharingFacts: readonly Fact[] = [
       expect(await rival.release("bob", "r")).toBe(false);
       await expectSharers(world, ["alice"], afterExpiry(1));
       await node.free("alice", "r");
-      expect(await claimAlone(world, "r")).toEqual(afterExpiry(2));
+      expect(await claimAlone(rival, "r")).toEqual(afterExpiry(2));
     },
 
     "an owner whose shared claim has expired joins again while another one lasts": async (world) => {
@@ -376,8 +369,7 @@ export const sharingFacts: readonly Fact[] = [
     },
 
     // Calls that arrive at the same time.
-    "acquire() grants all of many shared claims sent at once, with one fence": async (world) => {
-      const { node, rival } = world;
+    "acquire() grants all of many shared claims sent at once, with one fence": async ({ node, rival }) => {
       for (let round = 1; round <= rounds; round++) {
         const owners = Array.from({ length: 20 }, freshOwner);
         const fences = await Promise.all(
@@ -388,8 +380,7 @@ export const sharingFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() grants one exclusive claim or only shared ones of many sent at once": async (world) => {
-      const { node, rival } = world;
+    "acquire() grants one exclusive claim or only shared ones of many sent at once": async ({ node, rival }) => {
       for (let round = 0; round < rounds; round++) {
         const sent = Array.from({ length: 20 }, (_, index) => {
           const [owner, client] = [freshOwner(), index % 2 === 0 ? node : rival];
@@ -407,7 +398,7 @@ export const sharingFacts: readonly Fact[] = [
       const library: Library = { writer: undefined, readers: new Set(), highest: 0, highestOfWriters: 0 };
       const clients = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? world.node : world.rival));
       await Promise.all(clients.map((client, index) => readAndWrite(client, index, library)));
-      expect(await claimAlone(world, "r")).toBeGreaterThan(library.highest);
+      expect(await claimAlone(world.rival, "r")).toBeGreaterThan(library.highest);
     },
 
     "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": async ({
@@ -431,10 +422,10 @@ export const sharingFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["sharing", "severalResources"], {
-    "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": async ({
+      node,
+      rival,
+    }) => {
       for (const taken of ["a", "b", "c"]) {
         const [name, others] = [`${taken}, alone`, ["a", "b", "c"].filter((each) => each !== taken)];
         const own = await node.grant("alice", name, { fenceHint: 10 });
@@ -443,30 +434,29 @@ export const sharingFacts: readonly Fact[] = [
         expect(await node.hold("alice", name)).toEqual(between(own, fence));
         expect(await node.hold("carol", others[0] as string, shared)).toBe(fence);
         await node.free("carol", others[0] as string);
-        expect(await claimAlone(world, others[0] as string)).toBe(fence + 1);
-        await claimAlone(world, others[1] as string);
+        expect(await claimAlone(rival, others[0] as string)).toBe(fence + 1);
+        await claimAlone(rival, others[1] as string);
         await node.free("alice", name);
       }
     },
 
-    "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared": async ({
+      node,
+      rival,
+    }) => {
       for (const taken of ["a", "b", "c"]) {
         const names = ["a", "b", "c"].map((name) => `${name}, ${taken} is shared`);
         const held = `${taken}, ${taken} is shared`;
         await join(node, "alice", held, 10);
         await rival.deny("bob", names, { fenceHint: 1_000 }, mistakes.notAlone);
         for (const free of names.filter((name) => name !== held)) {
-          expect(await claimAlone(world, free)).toEqual(between(1, 18));
+          expect(await claimAlone(rival, free)).toEqual(between(1, 18));
         }
         expect(await node.hold("alice", held, shared)).toEqual(between(10, 18));
       }
     },
 
-    "acquire() of a shared claim on several resources shares each of them": async (world) => {
-      const { node, rival } = world;
+    "acquire() of a shared claim on several resources shares each of them": async ({ node, rival }) => {
       await join(node, "alice", ["a", "b", "c"]);
       await join(rival, "bob", ["a", "b", "c"]);
       for (const resource of ["a", "b", "c"]) {
@@ -474,14 +464,14 @@ export const sharingFacts: readonly Fact[] = [
         await node.free("alice", resource);
         await rival.deny("carol", resource, {}, mistakes.notAlone);
         await node.free("bob", resource, {}, mistakes.notKept);
-        await claimAlone(world, resource);
+        await claimAlone(rival, resource);
       }
     },
 
-    "acquire() that joins sharers on every one of several resources sets each counter to the highest": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() that joins sharers on every one of several resources sets each counter to the highest": async ({
+      node,
+      rival,
+    }) => {
       const counts = { a: 10, b: 30, c: 20 };
       for (const [resource, fence] of Object.entries(counts))
         await join(node, `sharer of ${resource}`, resource, fence);
@@ -521,35 +511,34 @@ export const sharingFacts: readonly Fact[] = [
       await join(rival, "bob", "b");
       await rival.grant("bob", "c");
       await node.free("alice", ["a", "b", "c"]);
-      await claimAlone(world, "a");
+      await claimAlone(rival, "a");
       for (const resource of ["b", "c"]) await node.deny("carol", resource, {}, mistakes.notKept);
       await rival.free("bob", ["a", "b", "c"]);
-      for (const resource of ["b", "c"]) await claimAlone(world, resource);
+      for (const resource of ["b", "c"]) await claimAlone(rival, resource);
     },
   }),
   ...factsNeeding(["sharing", "rejoin"], {
     // Shared claims that come back after the node lost them, or after they expired.
     "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence":
-      async (world) => {
-        const { node, rival } = world;
+      async ({ node, rival }) => {
         await join(node, "alice", "r", 10);
         expect(await rival.extend("bob", "r", { ...shared, fence: 5, rejoin: true })).toEqual(rejoined);
-        await expectSharers(world, ["alice", "bob"], 10);
+        await expectSharers({ node, rival }, ["alice", "bob"], 10);
         expect(await rival.extend("carol", "r", { ...shared, fence: 50, rejoin: true })).toEqual(rejoined);
-        await expectSharers(world, ["alice", "bob", "carol"], 50);
+        await expectSharers({ node, rival }, ["alice", "bob", "carol"], 50);
         for (const owner of ["alice", "carol", "bob"]) await node.free(owner, "r");
-        expect(await claimAlone(world, "r")).toBe(51);
+        expect(await claimAlone(rival, "r")).toBe(51);
       },
 
-    "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it": async ({
+      node,
+      rival,
+    }) => {
       await join(node, "alice", "r", 10);
       await node.free("alice", "r");
       expect(await node.extend("alice", "r", { ...shared, fence: 10, rejoin: true })).toEqual(rejoined);
       expect(await join(rival, "bob", "r")).toBe(11);
-      await expectSharers(world, ["alice", "bob"], 11);
+      await expectSharers({ node, rival }, ["alice", "bob"], 11);
     },
 
     "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time": async (
@@ -561,37 +550,32 @@ export const sharingFacts: readonly Fact[] = [
       expect(await world.rival.extend("bob", "r", terms)).toEqual({ held: true, fence: 10 });
     },
 
-    "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive": async (
-      world,
-    ) => {
-      const { node, rival } = world;
-      await node.grant("alice", "r");
-      expect(await rival.extend("bob", "r", { ...shared, fence: 1_000, rejoin: true })).toEqual(notHeld);
-      expect(await node.hold("alice", "r")).toBe(1);
-      await node.free("alice", "r");
-      await join(node, "carol", "r");
-      expect(await rival.extend("bob", "r", { fence: 1_000, rejoin: true }), mistakes.notAlone).toEqual(notHeld);
-      await expectSharers(world, ["carol"], 2);
-    },
+    "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive":
+      async ({ node, rival }) => {
+        await node.grant("alice", "r");
+        expect(await rival.extend("bob", "r", { ...shared, fence: 1_000, rejoin: true })).toEqual(notHeld);
+        expect(await node.hold("alice", "r")).toBe(1);
+        await node.free("alice", "r");
+        await join(node, "carol", "r");
+        expect(await rival.extend("bob", "r", { fence: 1_000, rejoin: true }), mistakes.notAlone).toEqual(notHeld);
+        await expectSharers({ node, rival }, ["carol"], 2);
+      },
   }),
   ...factsNeeding(["sharing", "rejoin", "severalResources"], {
-    "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter": async (
-      world,
-    ) => {
-      const { node, rival } = world;
-      await join(node, "alice", "b", 10);
-      const terms = { ...shared, fence: 5, rejoin: true };
-      expect(await rival.extend("bob", ["a", "b"], terms)).toEqual(rejoined);
-      expect(await node.hold("alice", "b", shared)).toBe(11);
-      expect(await rival.hold("bob", ["a", "b"], shared)).toBe(11);
-      await join(node, "alice", "a");
-      expect(await rival.extend("carol", ["a", "b"], terms)).toEqual(rejoined);
-      expect(await node.hold("alice", ["a", "b"], shared), "after it joined on both").toBe(11);
-    },
+    "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter":
+      async ({ node, rival }) => {
+        await join(node, "alice", "b", 10);
+        const terms = { ...shared, fence: 5, rejoin: true };
+        expect(await rival.extend("bob", ["a", "b"], terms)).toEqual(rejoined);
+        expect(await node.hold("alice", "b", shared)).toBe(11);
+        expect(await rival.hold("bob", ["a", "b"], shared)).toBe(11);
+        await join(node, "alice", "a");
+        expect(await rival.extend("carol", ["a", "b"], terms)).toEqual(rejoined);
+        expect(await node.hold("alice", ["a", "b"], shared), "after it joined on both").toBe(11);
+      },
 
     "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim":
-      async (world) => {
-        const { node, rival } = world;
+      async ({ node, rival }) => {
         await join(node, "alice", ["a", "b"], 10);
         await join(rival, "bob", "b");
         await node.free("alice", "b");
@@ -611,52 +595,50 @@ export const sharingFacts: readonly Fact[] = [
       expect(await rival.hold("bob", "r")).toBe(11);
     },
 
-    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": async ({
+      node,
+      rival,
+    }) => {
       for (const owner of ["alice", "bob"]) await join(node, owner, "r");
       for (const takeover of ["alice", "bob", "dave"]) {
         await rival.deny("carol", "r", { takeover, fenceHint: 1_000 }, mistakes.notAlone);
       }
-      await expectSharers(world, ["alice", "bob"], 1);
+      await expectSharers({ node, rival }, ["alice", "bob"], 1);
       await node.free("bob", "r");
       expect(await rival.grant("carol", "r", { takeover: "alice" })).toBe(2);
     },
 
-    "acquire() with takeover makes an exclusive claim shared, and advances the counter": async (world) => {
-      const { node, rival } = world;
+    "acquire() with takeover makes an exclusive claim shared, and advances the counter": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { fenceHint: 10 });
       expect(await node.grant("bob", "r", { ...shared, takeover: "alice" })).toBe(fence + 1);
       expect(await join(rival, "carol", "r")).toBe(fence + 1);
       expect(await node.release("alice", "r")).toBe(false);
-      await expectSharers(world, ["bob", "carol"], fence + 1);
+      await expectSharers({ node, rival }, ["bob", "carol"], fence + 1);
     },
 
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone":
-      async (world) => {
-        const { node, rival } = world;
+      async ({ node, rival }) => {
         for (const owner of ["alice", "bob"]) await join(node, owner, "r", 10);
         expect(await rival.grant("carol", "r", { ...shared, takeover: "alice", fenceHint: 1_000 })).toBe(10);
         expect(await node.extend("alice", "r", shared)).toEqual(notHeld);
         expect(await node.release("alice", "r")).toBe(false);
-        await expectSharers(world, ["bob", "carol"], 10);
+        await expectSharers({ node, rival }, ["bob", "carol"], 10);
         for (const owner of ["bob", "carol"]) await node.free(owner, "r");
-        expect(await claimAlone(world, "r")).toBe(11);
+        expect(await claimAlone(rival, "r")).toBe(11);
       },
 
-    "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": async ({
+      node,
+      rival,
+    }) => {
       await join(node, "alice", "r", 10);
       const fence = await rival.grant("bob", "r", { ...shared, takeover: "alice" });
       // The claim that it replaces may or may not count as one that it joins.
       expect([10, 11]).toContain(fence);
       expect(await node.extend("alice", "r", shared)).toEqual(notHeld);
-      await expectSharers(world, ["bob"], fence);
+      await expectSharers({ node, rival }, ["bob"], fence);
       await node.free("bob", "r");
-      expect(await claimAlone(world, "r")).toBe(fence + 1);
+      expect(await claimAlone(rival, "r")).toBe(fence + 1);
     },
   }),
   ...factsNeeding(["sharing", "takeover", "severalResources"], {
@@ -673,10 +655,10 @@ export const sharingFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["sharing", "exactTtl"], {
     // The hints of a denial. A node may omit each of them.
-    "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "r", { ...shared, ttlMs: 20 * minuteMs });
       await node.grant("bob", "r", { ...shared, ttlMs: 60 * minuteMs }, mistakes.ignored);
       await node.grant("carol", "r", { ...shared, ttlMs: minuteMs }, mistakes.ignored);

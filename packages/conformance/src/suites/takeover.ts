@@ -52,15 +52,14 @@ export const takeoverFacts: readonly Fact[] = [
       await rival.hold("bob", "r");
     },
 
-    "extend() by the old owner does nothing after a takeover": async (world) => {
-      const { node, rival } = world;
+    "extend() by the old owner does nothing after a takeover": async ({ node, rival, pass }) => {
       await node.grant("alice", "r");
       const fence = await node.grant("bob", "r", { takeover: "alice" });
       for (const rejoin of [false, true]) {
         const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
         expect(reply).toEqual({ held: false, rejoined: false });
       }
-      await world.pass(momentMs);
+      await pass(momentMs);
       expect(await rival.hold("bob", "r")).toBe(fence);
     },
 

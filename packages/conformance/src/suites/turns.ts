@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, factsNeeding, type LastingFact, lastingFactsNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
-import type { World } from "../world/world.ts";
+import type { Clients, World } from "../world/world.ts";
 import { join } from "./sharing.ts";
 import { namesOf } from "./waiting-lists.ts";
 
@@ -16,7 +16,7 @@ async function write(client: Client, resource: string, ...waiters: readonly stri
 
 /** Puts readers and writers into the list of a resource, and leaves it free. */
 async function enlist(
-  { node, rival }: World,
+  { node, rival }: Clients,
   resource: string,
   { readers = [], writers = [] }: { readers?: readonly string[]; writers?: readonly string[] },
 ): Promise<void> {
@@ -83,8 +83,7 @@ export const turnFacts: readonly Fact[] = [
       expect(await namesOf(world.rival, "r")).toEqual([]);
     },
 
-    "release() of a shared claim names no waiter while another owner shares the resource": async (world) => {
-      const { node, rival } = world;
+    "release() of a shared claim names no waiter while another owner shares the resource": async ({ node, rival }) => {
       for (const owner of ["alice", "bob", "carol"]) await join(node, owner, "r");
       await write(rival, "r", "A");
       expect(await node.free("bob", "r")).toBeUndefined();
@@ -93,10 +92,10 @@ export const turnFacts: readonly Fact[] = [
       expect(await namesOf(rival, "r")).toEqual([]);
     },
 
-    "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one": async ({
+      node,
+      rival,
+    }) => {
       await join(node, "alice", "r");
       await write(rival, "r", "B");
       expect(await node.free("alice", "r", { undo: true })).toBeUndefined();
@@ -145,10 +144,10 @@ export const turnFacts: readonly Fact[] = [
         expect(await rival.free("carol", resource)).toBe("B");
       }),
 
-    "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "r");
       await write(rival, "r", "A");
       await read(rival, "r", "B", "C");
@@ -157,8 +156,7 @@ export const turnFacts: readonly Fact[] = [
       for (const waiter of ["B", "C"]) await rival.grant(freshOwner(), "r", { ...shared, waiter }, late);
     },
 
-    "acquire() of shared claims is granted again once an exclusive request was": async (world) => {
-      const { node, rival } = world;
+    "acquire() of shared claims is granted again once an exclusive request was": async ({ node, rival }) => {
       await join(node, "alice", "r");
       await write(rival, "r", "A");
       await node.free("alice", "r");

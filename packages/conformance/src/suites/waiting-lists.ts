@@ -2,13 +2,13 @@ import { expect } from "vitest";
 import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
-import type { World } from "../world/world.ts";
+import type { Clients } from "../world/world.ts";
 
 /**
  * Claims the resource, sends claims with these waiters, which are denied, releases it, and returns the named waiter.
  */
 async function nextAfter(
-  { node, rival }: Pick<World, "node" | "rival">,
+  { node, rival }: Clients,
   resource: string,
   waiters: readonly string[],
   terms?: ReleaseTerms,
@@ -156,9 +156,8 @@ export const waitingListFacts: readonly Fact[] = [
     },
 
     // The `waiter` and the `undo` of a release.
-    "release() with a waiter puts it behind all others, and ahead of later ones": async (world) => {
-      const { node, rival } = world;
-      expect(await nextAfter(world, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
+    "release() with a waiter puts it behind all others, and ahead of later ones": async ({ node, rival }) => {
+      expect(await nextAfter({ node, rival }, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
       // This hint advances the counter by more than one, as core's hints do.
       await node.grant("erin", "r", { fenceHint: 1_000 });
       await rival.deny("bob", "r", { waiter: "0" });
@@ -206,12 +205,12 @@ export const waitingListFacts: readonly Fact[] = [
       expect([...(await namesOf(world.node, "a")), ...(await namesOf(world.node, "b"))]).toEqual([]);
     },
 
-    "release() of several resources removes the first waiter from the list of each, and names one of them": async (
-      world,
-    ) => {
-      const { node, rival } = world;
-      for (const waiter of ["A", "B"]) await nextAfter(world, "a", [waiter], { undo: true });
-      for (const waiter of ["C", "D"]) await nextAfter(world, "c", [waiter], { undo: true });
+    "release() of several resources removes the first waiter from the list of each, and names one of them": async ({
+      node,
+      rival,
+    }) => {
+      for (const waiter of ["A", "B"]) await nextAfter({ node, rival }, "a", [waiter], { undo: true });
+      for (const waiter of ["C", "D"]) await nextAfter({ node, rival }, "c", [waiter], { undo: true });
       await node.grant("alice", ["a", "b", "c"]);
       expect(["A", "C"]).toContain(await node.free("alice", ["a", "b", "c"]));
       expect(await namesOf(rival, "a")).toEqual(["B"]);
@@ -233,27 +232,25 @@ export const waitingListFacts: readonly Fact[] = [
       expect(await namesOf(node, "d")).toEqual([]);
     },
 
-    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held": async (
-      world,
-    ) => {
-      const { node, rival } = world;
-      await nextAfter(world, "b", ["C"], { undo: true });
-      await nextAfter(world, "b", ["A"], { undo: true });
+    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held": async ({
+      node,
+      rival,
+    }) => {
+      await nextAfter({ node, rival }, "b", ["C"], { undo: true });
+      await nextAfter({ node, rival }, "b", ["A"], { undo: true });
       await node.grant("alice", "b");
       await rival.deny("carol", ["a", "b"], { waiter: "C" });
       expect(await node.free("alice", "b")).toBe("C");
       expect(await namesOf(rival, "b")).toEqual(["A"]);
     },
 
-    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others": async (
-      world,
-    ) => {
-      const { node, rival } = world;
-      for (const waiter of ["C", "B", "D", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
-      await node.grant("alice", "b");
-      await rival.deny("bob", ["a", "b"], { waiter: "B" });
-      expect(await namesOf(node, "a")).toEqual(["D", "A"]);
-    },
+    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others":
+      async ({ node, rival }) => {
+        for (const waiter of ["C", "B", "D", "A"]) await nextAfter({ node, rival }, "a", [waiter], { undo: true });
+        await node.grant("alice", "b");
+        await rival.deny("bob", ["a", "b"], { waiter: "B" });
+        expect(await namesOf(node, "a")).toEqual(["D", "A"]);
+      },
 
     "acquire() denied on several resources without a waiter does not change the waiting lists": async (world) => {
       const { node, rival } = world;
@@ -306,16 +303,17 @@ export const waitingListFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["waitingLists", "watch", "severalResources"], {
-    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": async (
-      world,
-    ) => {
-      const { node, rival } = world;
+    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": async ({
+      node,
+      rival,
+      eventually,
+    }) => {
       const heard = new Set<string>();
       const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
       await node.grant("alice", "held");
       // A notification may be lost, so this repeats.
-      await world.eventually("the watcher is notified of the next waiter", async () => {
-        await nextAfter(world, "free", ["B"], { undo: true });
+      await eventually("the watcher is notified of the next waiter", async () => {
+        await nextAfter({ node, rival }, "free", ["B"], { undo: true });
         await rival.deny("carol", ["free", "held"], { waiter: "C" });
         return heard.has("free: B");
       });

@@ -22,6 +22,9 @@ const coarseGrainMs = 1_000;
 /** How much the rates of two clocks may differ. */
 const clockRateError = 0.001;
 
+/** Two clients of one server. */
+export type Clients = Pick<World, "node" | "rival">;
+
 /** The world of one test: a fresh server, two clients of it, and control over time. */
 export interface World {
   readonly node: Client;
