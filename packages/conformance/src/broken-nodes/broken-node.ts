@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type {
   AcquireReply,
   AcquireRequest,
@@ -46,7 +47,7 @@ export type SubjectPart =
   | "ownCounters";
 
 /** Returns the methods that replace those of a correct node. */
-type Wrapper<N> = (node: N, elapsedMs: () => number) => Partial<LockNode>;
+export type Wrapper<N = Required<LockNode>> = (node: N, elapsedMs: () => number) => Partial<LockNode>;
 
 /**
  * Wrappers of a correct node by the statement of the test that catches them, and then by their fault. A wrapper's state
@@ -54,37 +55,22 @@ type Wrapper<N> = (node: N, elapsedMs: () => number) => Partial<LockNode>;
  */
 type Faults<N> = Readonly<Record<string, Readonly<Record<string, Wrapper<N> | { readonly perClient: Wrapper<N> }>>>>;
 
-/** Returns a wrapper that replaces `acquire`. The others do the same for their methods. */
-export function onAcquire<N extends LockNode>(
-  acquire: (request: AcquireRequest, node: N) => Promise<AcquireReply>,
+/** The methods with one argument: what they get, and what they return. */
+interface Calls {
+  acquire: [AcquireRequest, AcquireReply];
+  extend: [ExtendRequest, ExtendReply];
+  release: [ReleaseRequest, ReleaseReply];
+  inspect: [string, NodeView];
+  raiseFloor: [FloorRequest, Floor];
+  scan: [ScanRequest, ScanPortion];
+}
+
+/** Returns a wrapper that replaces one method. */
+export function on<M extends keyof Calls, N extends LockNode>(
+  method: M,
+  act: (request: Calls[M][0], node: N) => Promise<Calls[M][1]>,
 ): Wrapper<N> {
-  return (node) => ({ acquire: (request) => acquire(request, node) });
-}
-
-export function onExtend<N extends LockNode>(
-  extend: (request: ExtendRequest, node: N) => Promise<ExtendReply>,
-): Wrapper<N> {
-  return (node) => ({ extend: (request) => extend(request, node) });
-}
-
-export function onRelease<N extends LockNode>(
-  release: (request: ReleaseRequest, node: N) => Promise<ReleaseReply>,
-): Wrapper<N> {
-  return (node) => ({ release: (request) => release(request, node) });
-}
-
-export function onInspect<N extends LockNode>(inspect: (resource: string, node: N) => Promise<NodeView>): Wrapper<N> {
-  return (node) => ({ inspect: (resource) => inspect(resource, node) });
-}
-
-export function onScan<N extends LockNode>(scan: (request: ScanRequest, node: N) => Promise<ScanPortion>): Wrapper<N> {
-  return (node) => ({ scan: (request) => scan(request, node) });
-}
-
-export function onRaiseFloor<N extends LockNode>(
-  raiseFloor: (request: FloorRequest, node: N) => Promise<Floor>,
-): Wrapper<N> {
-  return (node) => ({ raiseFloor: (request) => raiseFloor(request, node) });
+  return (node) => ({ [method]: (request: Calls[M][0]) => act(request, node) });
 }
 
 /** Returns broken nodes that wrap any correct node. */
@@ -184,6 +170,58 @@ export function withDenials(
     async acquire(request) {
       const reply = await acquire(request);
       return reply.granted ? reply : change(reply, request);
+    },
+  };
+}
+
+/** Changes the fences that a node grants. */
+export function withGrants(
+  node: LockNode,
+  change: (fence: number, request: AcquireRequest) => number | Promise<number>,
+): Pick<LockNode, "acquire"> {
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      return reply.granted ? { granted: true, fence: await change(reply.fence, request) } : reply;
+    },
+  };
+}
+
+/** Claims several resources one by one, and keeps the first if a later one is held. */
+export async function claimEach(request: AcquireRequest, node: LockNode): Promise<AcquireReply> {
+  let fence = 1;
+  for (const resource of request.resources) {
+    const reply = await node.acquire({ ...request, resources: [resource] });
+    if (!reply.granted) return reply;
+    fence = Math.max(fence, reply.fence);
+  }
+  return { granted: true, fence };
+}
+
+/** Rejoins several resources one by one. */
+export async function rejoinEach(request: ExtendRequest, node: LockNode): Promise<ExtendReply> {
+  for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+  return { held: false, rejoined: true };
+}
+
+/** Claims a held resource again, for the ttl of an extension. */
+export async function claimAgain(request: ExtendRequest, node: LockNode): Promise<void> {
+  await node.release({ ...request, undo: true });
+  await node.acquire({ ...request, fenceHint: 1 });
+}
+
+/** Counts a claim as released as soon as its request was sent. */
+export function releasingSent(node: LockNode): Partial<LockNode> {
+  const sent = new Set<string>();
+  return {
+    async acquire(request) {
+      sent.add(request.owner);
+      await setImmediate();
+      return node.acquire(request).finally(() => sent.delete(request.owner));
+    },
+    async release(request) {
+      const { released } = await node.release(request);
+      return { released: released || sent.has(request.owner) };
     },
   };
 }

@@ -1,7 +1,7 @@
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../world/renamed-node.ts";
-import { type BrokenNode, broken, brokenIf, onAcquire, onExtend, onRelease, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, claimEach, on, releasingSent, withDenials } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 
 /** Returns the requested resources that have any owner. */
@@ -32,33 +32,10 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "acquire() denies and changes nothing while another owner holds any of the resources": {
-      "claims several resources one by one, and keeps the first if a later one is held": onAcquire(
-        async (request, node) => {
-          let fence = 0;
-          for (const resource of request.resources) {
-            const reply = await node.acquire({ ...request, resources: [resource] });
-            if (!reply.granted) return reply;
-            fence = Math.max(fence, reply.fence);
-          }
-          return { granted: true, fence };
-        },
-      ),
+      "claims several resources one by one, and keeps the first if a later one is held": on("acquire", claimEach),
     },
     "acquire() and release() of one owner sent at once take effect in either order, as their replies say": {
-      "reports that it released a claim whose acquire it has only just sent": (node) => {
-        const sent = new Set<string>();
-        return {
-          async acquire(request) {
-            sent.add(request.owner);
-            await setImmediate();
-            return node.acquire(request).finally(() => sent.delete(request.owner));
-          },
-          async release(request) {
-            const { released } = await node.release(request);
-            return { released: released || sent.has(request.owner) };
-          },
-        };
-      },
+      "reports that it released a claim whose acquire it has only just sent": releasingSent,
     },
     "acquire() denies a resource that another owner holds, through either client": {
       "rejects instead of denying": (node) =>
@@ -71,18 +48,18 @@ export const brokenClaims: readonly BrokenNode[] = [
       "lists a free resource as held": (node) => withHeldResources(node, ({ resources }) => resources),
     },
     "release() frees all of several resources, and keeps each counter": {
-      "releases only the first of several resources": onRelease(({ resources, ...rest }, node) =>
+      "releases only the first of several resources": on("release", ({ resources, ...rest }, node) =>
         node.release({ ...rest, resources: resources.slice(0, 1) }),
       ),
     },
     "release() sent again changes nothing, and does not reject": {
-      "always returns released": onRelease(async (request, node) => ({
+      "always returns released": on("release", async (request, node) => ({
         ...(await node.release(request)),
         released: true,
       })),
     },
     "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources": {
-      "counts a claim on the first of several resources as a claim on all": onExtend((request, node) =>
+      "counts a claim on the first of several resources as a claim on all": on("extend", (request, node) =>
         node.extend({ ...request, resources: request.resources.slice(0, 1) }),
       ),
     },
@@ -108,16 +85,19 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner": {
-      "frees the resource for a late release, even if a takeover has overtaken it": onRelease(async (request, node) => {
-        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
-        await setTimeout(1);
-        if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
-        const freed = request.resources.map(async (resource) => {
-          const { owner } = await node.inspect(resource);
-          return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
-        });
-        return { released: (await Promise.all(freed)).some(({ released }) => released) };
-      }),
+      "frees the resource for a late release, even if a takeover has overtaken it": on(
+        "release",
+        async (request, node) => {
+          const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+          await setTimeout(1);
+          if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
+          const freed = request.resources.map(async (resource) => {
+            const { owner } = await node.inspect(resource);
+            return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
+          });
+          return { released: (await Promise.all(freed)).some(({ released }) => released) };
+        },
+      ),
     },
     "acquire() names the holder of the claim that lasts longest, and never the requesting owner": {
       "names the holder of the first resource, even if another claim lasts longer": (node) =>
@@ -130,33 +110,33 @@ export const brokenClaims: readonly BrokenNode[] = [
       "lists as held a resource that it may take over": (node) => withHeldResources(node, heldByAny(node)),
     },
     "acquire() resent by the holder grants again with the same fence, whatever its hint": {
-      "denies a resent request because the resource is held": onAcquire(async (request, node) => {
+      "denies a resent request because the resource is held": on("acquire", async (request, node) => {
         const { owner } = await node.inspect(request.resources[0] as string);
         return owner === request.owner ? { granted: false } : node.acquire(request);
       }),
     },
     "acquire() with takeover from an owner that does not hold the resource is denied": {
-      "takes over from any owner": onAcquire(async (request, node) => {
+      "takes over from any owner": on("acquire", async (request, node) => {
         if (request.takeover === undefined) return node.acquire(request);
         const { owner } = await node.inspect(request.resources[0] as string);
         return node.acquire({ ...request, takeover: owner ?? "nobody" });
       }),
     },
     "acquire() with takeover takes over that owner's claims together with free resources": {
-      "takes over only if none of the resources is free": onAcquire(async ({ takeover, ...request }, node) => {
+      "takes over only if none of the resources is free": on("acquire", async ({ takeover, ...request }, node) => {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
         const isAllHeld = views.every(({ owner }) => owner === takeover);
         return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
       }),
     },
     "release() leaves another owner's claim and counter alone": {
-      "releases the claim of any owner": onRelease(async (request, node) => {
+      "releases the claim of any owner": on("release", async (request, node) => {
         const { owner } = await node.inspect(request.resources[0] as string);
         return node.release({ ...request, owner: owner ?? request.owner });
       }),
     },
     "release() frees those of several resources that the owner holds": {
-      "releases only if the owner holds all of the resources": onRelease(async (request, node) => {
+      "releases only if the owner holds all of the resources": on("release", async (request, node) => {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
         const holdsAll = views.every(({ owner }) => owner === request.owner);
         return holdsAll ? node.release(request) : { released: false };
@@ -183,11 +163,11 @@ export const brokenClaims: readonly BrokenNode[] = [
       },
     },
     "extend() of another owner's claim returns not held, and changes neither claim nor counter": {
-      "extends the claim of any owner": onExtend(async (request, node) => {
+      "extends the claim of any owner": on("extend", async (request, node) => {
         const { owner } = await node.inspect(request.resources[0] as string);
         return node.extend({ ...request, owner: owner ?? request.owner });
       }),
-      "shortens another owner's claim before it compares owners": onExtend(async (request, node) => {
+      "shortens another owner's claim before it compares owners": on("extend", async (request, node) => {
         const { owner, fence } = await node.inspect(request.resources[0] as string);
         if (owner !== null && owner !== request.owner) {
           await node.release({ ...request, owner });

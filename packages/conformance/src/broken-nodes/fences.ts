@@ -1,22 +1,18 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, forgetful, onAcquire, onExtend, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetful, on, withDenials, withGrants } from "./broken-node.ts";
 
 const dayUs = dayMs * 1_000;
 
 /** Counts fences in the client instead of on the server. */
 function countingByItself(node: LockNode): Partial<LockNode> {
   const counters = new Map<string, number>();
-  return {
-    async acquire(request) {
-      const reply = await node.acquire(request);
-      if (!reply.granted) return reply;
-      const [resource] = request.resources as [string];
-      const fence = (counters.get(resource) ?? 0) + 1;
-      counters.set(resource, fence);
-      return { granted: true, fence };
-    },
-  };
+  return withGrants(node, (_, { resources }) => {
+    const [resource] = resources as [string];
+    const fence = (counters.get(resource) ?? 0) + 1;
+    counters.set(resource, fence);
+    return fence;
+  });
 }
 
 /**
@@ -33,14 +29,12 @@ function sharingOneCounter(
   let counter = 0;
   const granted = new Map<string, number>();
   return {
-    async acquire(request) {
-      const reply = await node.acquire(request);
-      if (!reply.granted) return reply;
-      const [resource] = request.resources as [string];
-      counter = Math.max(advance(counter, granted.get(resource) ?? 0), request.fenceHint);
+    ...withGrants(node, (_, { resources, fenceHint }) => {
+      const [resource] = resources as [string];
+      counter = Math.max(advance(counter, granted.get(resource) ?? 0), fenceHint);
       granted.set(resource, counter);
-      return { granted: true, fence: counter };
-    },
+      return counter;
+    }),
     async extend(request) {
       const reply = await node.extend(request);
       if (!reply.held) return reply;
@@ -57,51 +51,52 @@ export const brokenFences: readonly BrokenNode[] = [
       "counts fences separately in each process": { perClient: countingByItself },
     },
     "extend() of a held claim with a fence below the counter returns the unchanged counter": {
-      "confirms a fence although the counter is already higher": onExtend(async (request, node) => {
+      "confirms a fence although the counter is already higher": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held ? { held: true, fence: request.fence } : reply;
       }),
     },
     "extend() with rejoin of a held claim raises the counter to the fence": {
-      "reports a raised counter of a held claim, but raises it only without rejoin": onExtend(async (request, node) => {
-        if (!request.rejoin) return node.extend(request);
-        const reply = await node.extend({ ...request, fence: 1, rejoin: false });
-        return reply.held ? { held: true, fence: Math.max(reply.fence, request.fence) } : node.extend(request);
-      }),
+      "reports a raised counter of a held claim, but raises it only without rejoin": on(
+        "extend",
+        async (request, node) => {
+          if (!request.rejoin) return node.extend(request);
+          const reply = await node.extend({ ...request, fence: 1, rejoin: false });
+          return reply.held ? { held: true, fence: Math.max(reply.fence, request.fence) } : node.extend(request);
+        },
+      ),
     },
     "extend() with rejoin claims a free resource again, and returns rejoined and not held": {
-      "returns held after it has rejoined": onExtend(async (request, node) => {
+      "returns held after it has rejoined": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held || !reply.rejoined ? reply : node.extend(request);
       }),
     },
     "extend() with rejoin sets the counter to the fence of the request if that is higher": {
-      "does not raise the counter when it rejoins": onExtend(async (request, node) => {
+      "does not raise the counter when it rejoins": on("extend", async (request, node) => {
         const reply = await node.extend({ ...request, rejoin: false });
         return reply.held || !request.rejoin ? reply : node.extend({ ...request, fence: 1 });
       }),
     },
     "the fence is exactly the hint if that is above the counter": {
-      "ignores the hint": onAcquire((request, node) => node.acquire({ ...request, fenceHint: 1 })),
+      "ignores the hint": on("acquire", (request, node) => node.acquire({ ...request, fenceHint: 1 })),
     },
     "a hint is limited to a day ahead of the store's clock, or of the adapter's": {
-      "accepts any hint, however far ahead of its clock": onAcquire(async (request, node) => {
-        const reply = await node.acquire(request);
-        if (reply.granted) await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
-        return reply.granted ? { granted: true, fence: Math.max(reply.fence, request.fenceHint) } : reply;
-      }),
-      "limits hints by the clock of another machine, which is days ahead of the store's": onAcquire(
-        async (request, node) => {
-          const reply = await node.acquire(request);
-          if (!reply.granted || reply.fence >= request.fenceHint) return reply;
-          const fence = Math.min(request.fenceHint, reply.fence + 3 * dayUs);
-          await node.extend({ ...request, fence, rejoin: false });
-          return { granted: true, fence };
-        },
-      ),
+      "accepts any hint, however far ahead of its clock": (node) =>
+        withGrants(node, async (fence, request) => {
+          await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
+          return Math.max(fence, request.fenceHint);
+        }),
+      "limits hints by the clock of another machine, which is days ahead of the store's": (node) =>
+        withGrants(node, async (fence, request) => {
+          const raised = Math.max(fence, Math.min(request.fenceHint, fence + 3 * dayUs));
+          await node.extend({ ...request, fence: raised, rejoin: false });
+          return raised;
+        }),
     },
     "the fence is exactly the hint if that is the time in microseconds": {
-      "keeps fourteen digits of a counter, as Lua does when it converts a number to a string": onAcquire(
+      "keeps fourteen digits of a counter, as Lua does when it converts a number to a string": on(
+        "acquire",
         (request, node) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
       ),
     },
@@ -120,14 +115,14 @@ export const brokenFences: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect"], {
     "extend() without rejoin of an expired claim changes nothing": {
-      "confirms a claim that has expired": onExtend(async (request, node) => {
+      "confirms a claim that has expired": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         const { owner, fence } = await node.inspect(request.resources[0] as string);
         return owner === null && fence > 0 ? { held: true, fence: Math.max(fence, request.fence) } : reply;
       }),
     },
     "acquire() resent by the holder grants again with the same fence, whatever its hint": {
-      "advances the counter for a resent request": onAcquire(async (request, node) => {
+      "advances the counter for a resent request": on("acquire", async (request, node) => {
         const { owner, remainingMs, fence } = await node.inspect(request.resources[0] as string);
         if (owner !== request.owner || remainingMs === null) return node.acquire(request);
         await node.extend({ ...request, ttlMs: Math.ceil(remainingMs), fence: fence + 1, rejoin: false });
@@ -135,7 +130,7 @@ export const brokenFences: readonly BrokenNode[] = [
       }),
     },
     "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock": {
-      "limits a hint only for a resource without a counter": onAcquire(async (request, node) => {
+      "limits a hint only for a resource without a counter": on("acquire", async (request, node) => {
         const { fence: before } = await node.inspect(request.resources[0] as string);
         const reply = await node.acquire(request);
         if (!reply.granted || before === 0 || reply.fence >= request.fenceHint) return reply;
@@ -155,7 +150,7 @@ export const brokenFences: readonly BrokenNode[] = [
         }),
     },
     "the fence of several resources is one more than their highest counter, for each of them": {
-      "advances the counter of each of several resources separately": onAcquire(async (request, node) => {
+      "advances the counter of each of several resources separately": on("acquire", async (request, node) => {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
         if (views.some(({ owner }) => owner !== null)) return node.acquire(request);
         const claims = request.resources.map((resource) => node.acquire({ ...request, resources: [resource] }));
@@ -217,7 +212,7 @@ export const brokenFences: readonly BrokenNode[] = [
       },
     },
     "extend() of several held resources raises each lower counter, and returns the highest": {
-      "raises only the highest of the counters of several extended resources": onExtend(async (request, node) => {
+      "raises only the highest of the counters of several extended resources": on("extend", async (request, node) => {
         const { resources } = request;
         if (resources.length === 1) return node.extend(request);
         const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
@@ -251,7 +246,7 @@ export const brokenFences: readonly BrokenNode[] = [
         ),
     },
     "extend() of several held resources raises each lower counter, and returns the highest": {
-      "raises only the counter of the first of several extended resources": onExtend(async (request, node) => {
+      "raises only the counter of the first of several extended resources": on("extend", async (request, node) => {
         const { resources, fence } = request;
         if (resources.length === 1) return node.extend(request);
         await node.extend({ ...request, resources: resources.slice(0, 1), fence, rejoin: false });

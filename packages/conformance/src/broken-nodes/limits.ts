@@ -1,7 +1,7 @@
 import { EpochError } from "@holdfast/core";
 import { minuteMs } from "../world/durations.ts";
 import { renamedNode } from "../world/renamed-node.ts";
-import { type BrokenNode, broken, onAcquire, violating } from "./broken-node.ts";
+import { type BrokenNode, broken, on, violating, withGrants } from "./broken-node.ts";
 
 /** A correct node, which is wrong about its limits. */
 const unchanged = () => ({});
@@ -18,7 +18,8 @@ export const brokenLimits: readonly BrokenNode[] = [
   }),
   ...violating("severalResources", "the store has transactions over one key", {
     "acquire() rejects a claim on several resources, and changes nothing": {
-      "declares that it claims one resource at a time, and claims the first before it rejects": onAcquire(
+      "declares that it claims one resource at a time, and claims the first before it rejects": on(
+        "acquire",
         async (request, node) => {
           const reply = await node.acquire({ ...request, resources: request.resources.slice(0, 1) });
           if (request.resources.length > 1) throw new Error("one resource at a time");
@@ -42,12 +43,8 @@ export const brokenLimits: readonly BrokenNode[] = [
       "declares that it ignores `shared`, and shares claims": unchanged,
     },
     "acquire() of a shared claim advances the counter, as any grant does": {
-      "declares that it ignores `shared`, and leaves the counter alone for shared claims": onAcquire(
-        async (request, node) => {
-          const reply = await node.acquire(request);
-          return reply.granted && request.shared ? { ...reply, fence: Math.max(1, reply.fence - 1) } : reply;
-        },
-      ),
+      "declares that it ignores `shared`, and leaves the counter alone for shared claims": (node) =>
+        withGrants(node, (fence, request) => (request.shared ? Math.max(1, fence - 1) : fence)),
     },
     "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource": {
       "declares that it ignores `shared`, and rejoins a shared claim next to another": unchanged,
@@ -61,7 +58,7 @@ export const brokenLimits: readonly BrokenNode[] = [
       }),
     },
     "acquire() with an epoch is granted and denied as without one": {
-      "declares that it cannot keep a floor, and refuses later epochs": onAcquire(async (request, node) => {
+      "declares that it cannot keep a floor, and refuses later epochs": on("acquire", async (request, node) => {
         if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
         return node.acquire(request);
       }),
@@ -69,21 +66,21 @@ export const brokenLimits: readonly BrokenNode[] = [
   }),
   ...violating("longTtl", "leases last at most an hour", {
     "acquire() rejects a claim for thirty days, and claims nothing": {
-      "declares that it cannot keep a claim for thirty days, and cuts it short": onAcquire((request, node) =>
+      "declares that it cannot keep a claim for thirty days, and cuts it short": on("acquire", (request, node) =>
         node.acquire({ ...request, ttlMs: Math.min(request.ttlMs, 60 * minuteMs) }),
       ),
     },
   }),
   ...violating("exactTtl", "the store counts tenths of seconds", {
     "a claim may last somewhat longer than its ttl, never shorter, and ends": {
-      "declares that it ends claims late, and ends them early": onAcquire((request, node) =>
+      "declares that it ends claims late, and ends them early": on("acquire", (request, node) =>
         node.acquire({ ...request, ttlMs: Math.max(1, request.ttlMs - 100) }),
       ),
     },
   }),
   ...violating("manyResources", tenResources, {
     "acquire() rejects a claim on more resources than the limit, and changes nothing": {
-      "declares that it claims at most ten resources at a time, and cuts longer lists": onAcquire((request, node) =>
+      "declares that it claims at most ten resources at a time, and cuts longer lists": on("acquire", (request, node) =>
         node.acquire({ ...request, resources: request.resources?.slice(0, 10) }),
       ),
     },

@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { type BrokenNode, brokenIf, onAcquire, onExtend, onInspect, onRelease, onScan } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
 /** Rejects a call that it cannot send, but sends it later, before the next claim. */
 function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNode> {
@@ -30,20 +30,20 @@ async function leak(node: Required<LockNode>): Promise<void> {
 export const brokenOutages: readonly BrokenNode[] = [
   ...brokenIf(["server"], {
     "acquire() rejects in time while the server is unreachable, and neither grants nor denies": {
-      "never settles while its server is unreachable": onAcquire((request, node) =>
+      "never settles while its server is unreachable": on("acquire", (request, node) =>
         node.acquire(request).catch(() => new Promise(() => {})),
       ),
-      "denies while its server is unreachable": onAcquire((request, node) =>
+      "denies while its server is unreachable": on("acquire", (request, node) =>
         node.acquire(request).catch(() => ({ granted: false })),
       ),
     },
     "extend() rejects in time while the server is unreachable, and reports nothing about the claim": {
-      "returns not held while its server is unreachable": onExtend((request, node) =>
+      "returns not held while its server is unreachable": on("extend", (request, node) =>
         node.extend(request).catch(() => ({ held: false, rejoined: false })),
       ),
     },
     "release() does not resolve while the server is unreachable, and settles in time after the outage": {
-      "resolves a release without waiting for its server": onRelease(async (request, node) => {
+      "resolves a release without waiting for its server": on("release", async (request, node) => {
         node.release(request).catch(() => {});
         return { released: true };
       }),
@@ -86,7 +86,7 @@ export const brokenOutages: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "server"], {
     "inspect() rejects in time while the server is unreachable": {
-      "reports a resource as free while its server is unreachable": onInspect((resource, node) =>
+      "reports a resource as free while its server is unreachable": on("inspect", (resource, node) =>
         node.inspect(resource).catch(() => ({ owner: null, remainingMs: null, fence: 0 })),
       ),
     },
@@ -119,7 +119,7 @@ export const brokenOutages: readonly BrokenNode[] = [
       }),
     },
     "calls that are granted, denied or resent leave no connection open": {
-      "keeps a connection open for each takeover": onAcquire(async (request, node) => {
+      "keeps a connection open for each takeover": on("acquire", async (request, node) => {
         if (request.takeover !== undefined) await leak(node);
         return node.acquire(request);
       }),
@@ -143,7 +143,7 @@ export const brokenOutages: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "watch", "server"], {
     "inspections leave no connection open": {
-      "keeps a connection open for each inspection": onInspect(async (resource, node) => {
+      "keeps a connection open for each inspection": on("inspect", async (resource, node) => {
         await leak(node);
         return node.inspect(resource);
       }),
@@ -151,7 +151,7 @@ export const brokenOutages: readonly BrokenNode[] = [
   }),
   ...brokenIf(["watch", "floor", "server"], {
     "calls of raiseFloor() and scan() leave no connection open": {
-      "keeps a connection open for each scan": onScan(async (request, node) => {
+      "keeps a connection open for each scan": on("scan", async (request, node) => {
         await leak(node);
         return node.scan(request);
       }),

@@ -1,6 +1,6 @@
 import type { LockNode, ScannedClaim, ScanPortion, ScanRequest } from "@holdfast/core";
 import { longMs } from "../world/durations.ts";
-import { type BrokenNode, brokenIf, onScan } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
 /** Changes each portion. */
 function changing(
@@ -125,7 +125,7 @@ export const brokenScans: readonly BrokenNode[] = [
         withClaims(node, (read) => read.filter(({ resource }) => !/[*?[\]\\]/.test(resource))),
     },
     "scan() changes neither claims nor counters, nor the floor": {
-      "advances the counters that it scans": onScan(async ({ timeoutMs }, node) => {
+      "advances the counters that it scans": on("scan", async ({ timeoutMs }, node) => {
         const all = await readAll(node, { timeoutMs });
         for (const { resource, owner, remainingMs } of all.claims) {
           const request = { resources: [resource], owner, timeoutMs, ttlMs: Math.ceil(remainingMs), rejoin: false };
@@ -144,16 +144,16 @@ export const brokenScans: readonly BrokenNode[] = [
         }),
     },
     "scan() rejects a cursor that it did not make, and changes nothing": {
-      "starts again when it does not know a cursor": onScan((request, node) =>
+      "starts again when it does not know a cursor": on("scan", (request, node) =>
         node.scan(request).catch(() => node.scan({ timeoutMs: request.timeoutMs })),
       ),
     },
     "scan() reads thousands of counters and claims, in portions of bounded size": {
       "scans the first portion only": (node) => changing(node, ({ cursor: _, ...portion }) => portion),
-      "scans everything in one portion": onScan((request, node) => readAll(node, request)),
+      "scans everything in one portion": on("scan", (request, node) => readAll(node, request)),
     },
     "scan() of a fresh node reads no counter and no claim": {
-      "scans without an end": onScan(async ({ cursor, timeoutMs }, node) => {
+      "scans without an end": on("scan", async ({ cursor, timeoutMs }, node) => {
         const portion = await node.scan({
           timeoutMs,
           ...(cursor !== undefined && cursor !== "again" && { cursor }),
@@ -177,7 +177,8 @@ export const brokenScans: readonly BrokenNode[] = [
       },
     },
     "scan() reads what lasts, while resources are claimed and released between its portions": {
-      "scans by position among the claims, which shift when others end": onScan(
+      "scans by position among the claims, which shift when others end": on(
+        "scan",
         async ({ cursor = "0", timeoutMs }, node) => {
           const { claims: all, ...counted } = await readAll(node, { timeoutMs });
           const end = Number(cursor) + 500;
@@ -241,7 +242,7 @@ export const brokenScans: readonly BrokenNode[] = [
   }),
   ...brokenIf(["floor", "server"], {
     "raiseFloor() and scan() reject in time while the server is unreachable": {
-      "scans nothing while its server is unreachable": onScan((request, node) =>
+      "scans nothing while its server is unreachable": on("scan", (request, node) =>
         node.scan(request).catch(() => ({ counters: 0, highest: 0, claims: [] })),
       ),
     },

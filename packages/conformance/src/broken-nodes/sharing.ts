@@ -6,11 +6,13 @@ import {
   type BrokenNode,
   broken,
   brokenIf,
-  onAcquire,
-  onExtend,
-  onInspect,
-  onRelease,
+  claimAgain,
+  claimEach,
+  on,
+  rejoinEach,
+  releasingSent,
   withDenials,
+  withGrants,
 } from "./broken-node.ts";
 
 /** Returns the owners that share a resource; none if it is free or held exclusively. */
@@ -87,7 +89,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": {
-      "shares a claim whose request has `shared: false`": onAcquire((request, node) =>
+      "shares a claim whose request has `shared: false`": on("acquire", (request, node) =>
         node.acquire("shared" in request ? { ...request, ...shared } : request),
       ),
     },
@@ -103,36 +105,24 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": {
-      "claims several shared resources one by one, and keeps the first if a later one is held alone": onAcquire(
-        async (request, node) => {
-          if (!request.shared) return node.acquire(request);
-          let fence = 0;
-          for (const resource of request.resources) {
-            const reply = await node.acquire({ ...request, resources: [resource] });
-            if (!reply.granted) return reply;
-            fence = Math.max(fence, reply.fence);
-          }
-          return { granted: true, fence };
-        },
+      "claims several shared resources one by one, and keeps the first if a later one is held alone": on(
+        "acquire",
+        (request, node) => (request.shared ? claimEach(request, node) : node.acquire(request)),
       ),
     },
     "acquire() of a shared claim on several resources shares each of them": {
-      "shares only the first of several resources": onAcquire((request, node) =>
+      "shares only the first of several resources": on("acquire", (request, node) =>
         node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
       ),
     },
     "acquire() of a shared claim resent grants again with the counter, whatever its hint": {
       "raises the counter to the hint of a shared request that is sent again": (node) => {
         const known = new Set<string>();
-        return {
-          async acquire(request) {
-            const reply = await node.acquire(request);
-            if (!reply.granted || !request.shared) return reply;
-            const isAgain = known.has(request.owner);
-            known.add(request.owner);
-            return isAgain ? { ...reply, fence: Math.max(reply.fence, request.fenceHint) } : reply;
-          },
-        };
+        return withGrants(node, (fence, request) => {
+          const isAgain = known.has(request.owner);
+          if (request.shared) known.add(request.owner);
+          return isAgain ? Math.max(fence, request.fenceHint) : fence;
+        });
       },
     },
     "acquire() grants all of many shared claims sent at once, with one fence": {
@@ -151,52 +141,33 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": {
-      "reports that it released a shared claim whose acquire it has only just sent": (node) => {
-        const sent = new Set<string>();
-        return {
-          async acquire(request) {
-            if (!request.shared) return node.acquire(request);
-            sent.add(request.owner);
-            await setImmediate();
-            return node.acquire(request).finally(() => sent.delete(request.owner));
-          },
-          async release(request) {
-            const { released } = await node.release(request);
-            return { released: released || sent.has(request.owner) };
-          },
-        };
-      },
+      "reports that it released a shared claim whose acquire it has only just sent": releasingSent,
     },
     "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": {
       "does not advance the counter for an exclusive claim after shared ones": (node) => {
         const wereShared = new Map<string, boolean>();
-        return {
-          async acquire(request) {
-            const reply = await node.acquire(request);
-            const [resource] = request.resources as [string];
-            const wasShared = wereShared.get(resource) === true;
-            if (reply.granted) wereShared.set(resource, request.shared === true);
-            return reply.granted && wasShared && !request.shared ? { ...reply, fence: reply.fence - 1 } : reply;
-          },
-        };
+        return withGrants(node, (fence, request) => {
+          const [resource] = request.resources as [string];
+          const wasShared = wereShared.get(resource) === true;
+          wereShared.set(resource, request.shared === true);
+          return wasShared && !request.shared ? fence - 1 : fence;
+        });
       },
     },
     "extend() of a shared claim with less than its remaining ttl does not shorten it": {
-      "shortens a shared claim to the ttl of its extension": onExtend(async (request, node) => {
+      "shortens a shared claim to the ttl of its extension": on("extend", async (request, node) => {
         const reply = await node.extend(request);
-        if (!reply.held || !request.shared) return reply;
-        await node.release({ ...request, undo: true });
-        await node.acquire({ ...request, fenceHint: 1 });
+        if (reply.held && request.shared) await claimAgain(request, node);
         return reply;
       }),
     },
     "a shared claim lasts for the whole of a ttl of seconds": {
-      "ends shared claims a tenth before their ttl": onAcquire((request, node) =>
+      "ends shared claims a tenth before their ttl": on("acquire", (request, node) =>
         node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
       ),
     },
     "a shared claim lasts for at least its ttl, and then the resource is free": {
-      "ends shared claims after half of their ttl": onAcquire((request, node) =>
+      "ends shared claims after half of their ttl": on("acquire", (request, node) =>
         node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
       ),
     },
@@ -219,31 +190,28 @@ export const brokenSharing: readonly BrokenNode[] = [
       "does not advance the counter for a rejoined shared claim that joins nobody": (node) => {
         let behind = 0;
         return {
+          ...withGrants(node, (fence) => Math.max(1, fence - behind)),
           async extend(request) {
             const reply = await node.extend(request);
             if (!reply.held && reply.rejoined && request.shared) behind = 1;
             return reply;
           },
-          async acquire(request) {
-            const reply = await node.acquire(request);
-            return reply.granted ? { ...reply, fence: Math.max(1, reply.fence - behind) } : reply;
-          },
         };
       },
     },
     "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time": {
-      "returns rejoined for a shared claim that is held": onExtend(async (request, node) => {
+      "returns rejoined for a shared claim that is held": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
       }),
     },
     "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive": {
-      "rejoins an exclusive claim while others share the resource": onExtend((request, node) =>
+      "rejoins an exclusive claim while others share the resource": on("extend", (request, node) =>
         node.extend(request.rejoin ? { ...request, ...shared } : request),
       ),
     },
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
-      "keeps the claim of a sharer that another one takes over": onAcquire(({ takeover, ...request }, node) => {
+      "keeps the claim of a sharer that another one takes over": on("acquire", ({ takeover, ...request }, node) => {
         return node.acquire(takeover === undefined || request.shared ? request : { ...request, takeover });
       }),
     },
@@ -270,7 +238,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "acquire() of an exclusive claim changes nothing for the sharers when it is denied": {
-      "sets the ttl of sharers for an exclusive request before it denies that": onAcquire(async (request, node) => {
+      "sets the ttl of sharers for an exclusive request before it denies that": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted || request.shared) return reply;
         for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
@@ -288,7 +256,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "acquire() of a shared claim resent is still one claim, which one release ends": {
-      "counts a shared request that is sent again as another sharer": onAcquire(async (request, node) => {
+      "counts a shared request that is sent again as another sharer": on("acquire", async (request, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const isAgain = sharers.some(({ owner }) => owner === request.owner);
         if (isAgain && sharers.length > 1) await node.acquire({ ...request, owner: `${request.owner}, again` });
@@ -296,14 +264,14 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() of a shared claim resent neither prolongs nor shortens it": {
-      "sets the ttl again for a shared request that is sent again": onAcquire(async (request, node) => {
+      "sets the ttl again for a shared request that is sent again": on("acquire", async (request, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         if (sharers.some(({ owner }) => owner === request.owner)) await node.release(request);
         return node.acquire(request);
       }),
     },
     "acquire() grants one exclusive claim or only shared ones of many sent at once": {
-      "looks for an exclusive claim, and shares the resource in a second step": onAcquire(async (request, node) => {
+      "looks for an exclusive claim, and shares the resource in a second step": on("acquire", async (request, node) => {
         if (!request.shared) return node.acquire(request);
         const { owner, sharers, fence } = await node.inspect(request.resources[0] as string);
         const isOpen = owner === null || sharers !== undefined;
@@ -313,7 +281,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() and release() exclude concurrent writers from all others, and keep fences in order": {
-      "looks for sharers, and claims the resource alone in a second step": onAcquire(async (request, node) => {
+      "looks for sharers, and claims the resource alone in a second step": on("acquire", async (request, node) => {
         if (request.shared) return node.acquire(request);
         const { owner, fence } = await node.inspect(request.resources[0] as string);
         await setImmediate();
@@ -367,7 +335,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         withSharedGrants(node, (fence, _, join) => (join === "some" ? fence - 1 : fence)),
     },
     "extend() of a shared claim prolongs that claim and no other": {
-      "prolongs the claims of all sharers when one extends": onExtend(async (request, node) => {
+      "prolongs the claims of all sharers when one extends": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         if (reply.held && request.shared) {
           const others = await othersOn(node, request.resources[0] as string, request.owner);
@@ -377,13 +345,13 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "extend() without rejoin of a resource that only others share changes nothing": {
-      "makes a claim for any owner that extends a shared resource": onExtend(async (request, node) => {
+      "makes a claim for any owner that extends a shared resource": on("extend", async (request, node) => {
         if ((await joinOf(node, request)) === "all") await node.acquire({ ...request, ...shared, fenceHint: 1 });
         return node.extend(request);
       }),
     },
     "release() of one shared claim leaves the others, and keeps the counter": {
-      "ends all shared claims with the first release": onRelease(async (request, node) => {
+      "ends all shared claims with the first release": on("release", async (request, node) => {
         const others = await othersOn(node, request.resources[0] as string, request.owner);
         const reply = await node.release(request);
         if (reply.released) for (const owner of others) await node.release({ ...request, owner });
@@ -391,14 +359,14 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "release() of several resources ends the owner's claims, and leaves the other sharers of each": {
-      "releases only resources that the owner shares with nobody": onRelease(async (request, node) => {
+      "releases only resources that the owner shares with nobody": on("release", async (request, node) => {
         const others = await Promise.all(request.resources.map((each) => othersOn(node, each, request.owner)));
         const resources = request.resources.filter((_, index) => others[index]?.length === 0);
         return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
       }),
     },
     "several shared claims last until the last of them ends, and then the resource is free": {
-      "ends all shared claims with the first one that expires": onAcquire(async (request, node) => {
+      "ends all shared claims with the first one that expires": on("acquire", async (request, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
         return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
@@ -435,7 +403,8 @@ export const brokenSharing: readonly BrokenNode[] = [
         touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
     },
     "a resource is free when its last shared claim ends, although a longer one was released": {
-      "keeps a shared resource for the longest ttl of any sharer, even if that one was released": onRelease(
+      "keeps a shared resource for the longest ttl of any sharer, even if that one was released": on(
+        "release",
         async (request, node) => {
           const reply = await node.release(request);
           const [resource] = request.resources as [string];
@@ -447,11 +416,11 @@ export const brokenSharing: readonly BrokenNode[] = [
       ),
     },
     "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence": {
-      "rejoins a shared claim only if the resource is free": onExtend(async (request, node) => {
+      "rejoins a shared claim only if the resource is free": on("extend", async (request, node) => {
         const isFree = (await joinOf(node, request)) === "none";
         return node.extend({ ...request, rejoin: request.rejoin && isFree });
       }),
-      "advances the counter for a rejoined claim that joins others": onExtend(async (request, node) => {
+      "advances the counter for a rejoined claim that joins others": on("extend", async (request, node) => {
         const { fence } = await node.inspect(request.resources[0] as string);
         const join = await joinOf(node, request);
         const reply = await node.extend(request);
@@ -461,24 +430,22 @@ export const brokenSharing: readonly BrokenNode[] = [
     },
     "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim":
       {
-        "counts a rejoining owner's own claim as one that it joins": onExtend(async (request, node) => {
+        "counts a rejoining owner's own claim as one that it joins": on("extend", async (request, node) => {
           const reply = await node.extend({ ...request, rejoin: false });
           if (reply.held || !request.rejoin) return reply;
           const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
-          if (sharers.some(({ length }) => length === 0)) return node.extend(request);
-          for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-          return { held: false, rejoined: true };
+          return sharers.some(({ length }) => length === 0) ? node.extend(request) : rejoinEach(request, node);
         }),
       },
     "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter": {
-      "cannot make the claim of the only sharer exclusive": onAcquire(async ({ takeover, ...request }, node) => {
+      "cannot make the claim of the only sharer exclusive": on("acquire", async ({ takeover, ...request }, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
         return node.acquire(isRefused ? request : { ...request, takeover });
       }),
     },
     "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
-      "makes a claim exclusive although another owner shares the resource": onAcquire(async (request, node) => {
+      "makes a claim exclusive although another owner shares the resource": on("acquire", async (request, node) => {
         const { takeover, resources } = request;
         const sharers = await sharersOf(node, resources[0] as string);
         if (sharers.some(({ owner }) => owner === takeover) && !request.shared) {
@@ -488,7 +455,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() with takeover makes an exclusive claim shared, and advances the counter": {
-      "keeps a claim exclusive that a shared one takes over": onAcquire(async (request, node) => {
+      "keeps a claim exclusive that a shared one takes over": on("acquire", async (request, node) => {
         const { owner, sharers } = await node.inspect(request.resources[0] as string);
         const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
         const { shared: _, ...exclusive } = request;
@@ -496,7 +463,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
-      "replaces all sharers when one is taken over": onAcquire(async (request, node) => {
+      "replaces all sharers when one is taken over": on("acquire", async (request, node) => {
         const { takeover, resources, owner } = request;
         const others = await othersOn(node, resources[0] as string, owner);
         if (request.shared && takeover !== undefined && others.includes(takeover)) {
@@ -506,14 +473,14 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": {
-      "denies a shared claim that takes over the only sharer": onAcquire(async (request, node) => {
+      "denies a shared claim that takes over the only sharer": on("acquire", async (request, node) => {
         const others = await othersOn(node, request.resources[0] as string, request.owner);
         const isOnly = request.shared && others.length === 1 && others[0] === request.takeover;
         return isOnly ? { granted: false } : node.acquire(request);
       }),
     },
     "acquire() with takeover of a shared claim joins sharers that it does not replace": {
-      "denies a shared claim with a takeover of an owner that does not share": onAcquire(async (request, node) => {
+      "denies a shared claim with a takeover of an owner that does not share": on("acquire", async (request, node) => {
         const { takeover, resources, owner } = request;
         const others = await othersOn(node, resources[0] as string, owner);
         const isStranger = takeover !== undefined && others.length > 0 && !others.includes(takeover);
@@ -521,7 +488,8 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() with takeover of several resources is denied while another owner shares any of them": {
-      "looks for other sharers of the first of several resources only when it takes over": onAcquire(
+      "looks for other sharers of the first of several resources only when it takes over": on(
+        "acquire",
         async (request, node) => {
           const { takeover, resources } = request;
           for (const resource of takeover === undefined ? [] : resources.slice(1)) {
@@ -540,7 +508,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
     },
     "inspect() lists a single sharer, and none for an exclusive claim": {
-      "shows no sharers": onInspect(async (resource, node) => {
+      "shows no sharers": on("inspect", async (resource, node) => {
         const { sharers: _, ...view } = await node.inspect(resource);
         return view;
       }),
@@ -580,7 +548,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       },
     },
     "inspect() lists at least the hundred sharers that last longest": {
-      "shows the first ten sharers": onInspect(async (resource, node) => {
+      "shows the first ten sharers": on("inspect", async (resource, node) => {
         const view = await node.inspect(resource);
         if (view.sharers === undefined) return view;
         const [owner, ...others] = [...view.sharers].sort((a, b) => b.remainingMs - a.remainingMs);
@@ -590,32 +558,25 @@ export const brokenSharing: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "ownCounters"], {
     "acquire() that joins sharers on every one of several resources sets each counter to the highest": {
-      "leaves the counters of several resources as they are when a claim joins on all of them": onAcquire(
+      "leaves the counters of several resources as they are when a claim joins on all of them": on(
+        "acquire",
         async (request, node) => {
-          if (!request.shared || (await joinOf(node, request)) !== "all") return node.acquire(request);
-          let fence = 1;
-          for (const resource of request.resources) {
-            const reply = await node.acquire({ ...request, resources: [resource] });
-            if (!reply.granted) return reply;
-            fence = Math.max(fence, reply.fence);
-          }
-          return { granted: true, fence };
+          const joinsAll = request.shared && (await joinOf(node, request)) === "all";
+          return joinsAll ? claimEach(request, node) : node.acquire(request);
         },
       ),
     },
   }),
   ...brokenIf(["ownCounters"], {
     "extend() of shared claims on several resources raises each counter, and needs a claim on each": {
-      "extends a shared claim on the first of several resources only": onExtend((request, node) =>
+      "extends a shared claim on the first of several resources only": on("extend", (request, node) =>
         node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
       ),
     },
     "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter": {
-      "rejoins several shared claims one by one": onExtend(async (request, node) => {
+      "rejoins several shared claims one by one": on("extend", async (request, node) => {
         const reply = await node.extend({ ...request, rejoin: false });
-        if (reply.held || !request.rejoin) return reply;
-        for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
-        return { held: false, rejoined: true };
+        return reply.held || !request.rejoin ? reply : rejoinEach(request, node);
       }),
     },
   }),

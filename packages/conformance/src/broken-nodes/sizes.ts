@@ -1,5 +1,5 @@
 import type { AcquireRequest } from "@holdfast/core";
-import { type BrokenNode, broken, brokenIf, forgetful, onExtend, onRelease } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetful, on } from "./broken-node.ts";
 
 /** The same request for the first hundred of its resources. */
 function cut<Request extends { readonly resources: readonly string[] }>(request: Request): Request {
@@ -15,7 +15,9 @@ export const brokenSizes: readonly BrokenNode[] = [
         extend: (request) => node.extend(cut(request)),
         release: (request) => node.release(cut(request)),
       }),
-      "releases only the first hundred resources of a call": onRelease((request, node) => node.release(cut(request))),
+      "releases only the first hundred resources of a call": on("release", (request, node) =>
+        node.release(cut(request)),
+      ),
     },
     "thousands of claims are held at once, and thousands of counters are kept": {
       "evicts the oldest claim beyond a thousand": (node) => {
@@ -37,7 +39,7 @@ export const brokenSizes: readonly BrokenNode[] = [
   }),
   ...brokenIf(["ownCounters"], {
     "acquire(), extend() and release() of 300 resources reach each of them": {
-      "raises only the first hundred counters of a call": onExtend(async (request, node) =>
+      "raises only the first hundred counters of a call": on("extend", async (request, node) =>
         request.resources.length > 100
           ? node.extend({ ...request, fence: 1 }).then((reply) => (reply.held ? node.extend(cut(request)) : reply))
           : node.extend(request),

@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs, minuteMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, onAcquire, onExtend, onInspect, withDenials } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, claimAgain, on, withDenials } from "./broken-node.ts";
 
 /** Changes the ttl of every claim and every extension. */
 function withTtl(node: LockNode, change: (ttlMs: number) => number): Pick<LockNode, "acquire" | "extend"> {
@@ -30,12 +30,12 @@ export const brokenTimes: readonly BrokenNode[] = [
       "keeps claims for whole seconds": (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
     },
     "extend() of a held claim makes it last for the ttl of the request from then on": {
-      "keeps an extended claim three times as long as requested": onExtend((request, node) =>
+      "keeps an extended claim three times as long as requested": on("extend", (request, node) =>
         node.extend({ ...request, ttlMs: 3 * request.ttlMs }),
       ),
     },
     "extend() with rejoin makes the new claim last for the ttl of the request": {
-      "keeps a rejoined claim three times as long as requested": onExtend(async (request, node) => {
+      "keeps a rejoined claim three times as long as requested": on("extend", async (request, node) => {
         const reply = await node.extend({ ...request, rejoin: false });
         return reply.held || !request.rejoin ? reply : node.extend({ ...request, ttlMs: 3 * request.ttlMs });
       }),
@@ -44,7 +44,7 @@ export const brokenTimes: readonly BrokenNode[] = [
   ...broken({
     "a claim lasts for the whole of a ttl of seconds, however it was made": {
       "ends claims two percent early": (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98)),
-      "ends extended claims a few percent early": onExtend((request, node) =>
+      "ends extended claims a few percent early": on("extend", (request, node) =>
         node.extend({ ...request, ttlMs: Math.ceil(request.ttlMs * 0.96) }),
       ),
     },
@@ -61,31 +61,27 @@ export const brokenTimes: readonly BrokenNode[] = [
         withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
     },
     "extend() of a held claim with less than its remaining ttl does not shorten it": {
-      "cuts a claim short when it is extended for less": onExtend(async (request, node) => {
+      "cuts a claim short when it is extended for less": on("extend", async (request, node) => {
         const reply = await node.extend(request);
-        if (!reply.held) return reply;
-        await node.release(request);
-        await node.acquire({ ...request, fenceHint: 1 });
+        if (reply.held) await claimAgain(request, node);
         return reply;
       }),
     },
     "extend() with rejoin of a held claim with less than its remaining ttl does not shorten it": {
-      "claims a held claim again, for a shorter ttl, if rejoin is set": onExtend(async (request, node) => {
+      "claims a held claim again, for a shorter ttl, if rejoin is set": on("extend", async (request, node) => {
         const reply = await node.extend(request);
-        if (!reply.held || !request.rejoin) return reply;
-        await node.release(request);
-        await node.acquire({ ...request, fenceHint: 1 });
+        if (reply.held && request.rejoin) await claimAgain(request, node);
         return reply;
       }),
     },
     "extend() with rejoin of a held claim makes it last longer": {
-      "does not prolong a held claim if rejoin is set": onExtend(async (request, node) => {
+      "does not prolong a held claim if rejoin is set": on("extend", async (request, node) => {
         const reply = await node.extend({ ...request, ttlMs: 1, rejoin: false });
         return reply.held || !request.rejoin ? reply : node.extend(request);
       }),
     },
     "acquire() resent by the holder does not prolong the claim": {
-      "prolongs a claim whose request was resent": onAcquire(async (request, node) => {
+      "prolongs a claim whose request was resent": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted) await node.extend({ ...request, fence: 1, rejoin: false });
         return reply;
@@ -122,26 +118,32 @@ export const brokenTimes: readonly BrokenNode[] = [
         withTtl(node, (ttlMs) => (ttlMs < minuteMs ? ttlMs : Math.ceil(ttlMs * 0.99))),
     },
     "extend() of a held claim makes it last longer": {
-      "does not change the ttl in an extension": onExtend(async (request, node) => {
+      "does not change the ttl in an extension": on("extend", async (request, node) => {
         const { remainingMs } = await node.inspect(request.resources[0] as string);
         return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
       }),
     },
     "acquire() with takeover makes the claim last for the ttl of the request, if that is longer": {
-      "keeps a claim that was taken over for the remaining ttl of the old owner": onAcquire(async (request, node) => {
-        const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
-        const isTakeover = owner !== null && owner === request.takeover;
-        return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
-      }),
+      "keeps a claim that was taken over for the remaining ttl of the old owner": on(
+        "acquire",
+        async (request, node) => {
+          const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
+          const isTakeover = owner !== null && owner === request.takeover;
+          return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
+        },
+      ),
     },
     "inspect() returns a remaining time that runs down": {
-      "returns the ttl of the claim from inspect() instead of the remaining time": onInspect(async (resource, node) => {
-        const view = await node.inspect(resource);
-        return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
-      }),
+      "returns the ttl of the claim from inspect() instead of the remaining time": on(
+        "inspect",
+        async (resource, node) => {
+          const view = await node.inspect(resource);
+          return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
+        },
+      ),
     },
     "inspect() of a released resource returns no owner and the last fence": {
-      "returns no counter when it inspects a free resource": onInspect(async (resource, node) => {
+      "returns no counter when it inspects a free resource": on("inspect", async (resource, node) => {
         const view = await node.inspect(resource);
         return view.owner === null ? { ...view, fence: 0 } : view;
       }),

@@ -1,6 +1,6 @@
 import type { LockNode, ReleaseRequest } from "@holdfast/core";
 import { shared } from "../world/client.ts";
-import { type BrokenNode, brokenIf, onAcquire, onRelease } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
 /** Whether others than this owner share the resource. */
 async function isShared(node: Required<LockNode>, resource: string, owner?: string): Promise<boolean> {
@@ -67,7 +67,7 @@ export const brokenTurns: readonly BrokenNode[] = [
       },
     },
     "release() names waiters of shared requests before exclusive ones that joined earlier": {
-      "keeps all waiters in one order, and ignores that some wait to share": onAcquire(async (request, node) => {
+      "keeps all waiters in one order, and ignores that some wait to share": on("acquire", async (request, node) => {
         const { waiter, shared: _, ...exclusive } = request;
         if (!request.shared || waiter === undefined) return node.acquire(request);
         const reply = await node.acquire({ ...exclusive, ...shared });
@@ -91,7 +91,7 @@ export const brokenTurns: readonly BrokenNode[] = [
       },
     },
     "acquire() denied on several resources removes all waiters of shared requests from the lists of free ones": {
-      "names one waiter of a shared request when a denial frees its list": onAcquire(async (request, node) => {
+      "names one waiter of a shared request when a denial frees its list": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted || request.resources.length === 1) return reply;
         const { resources, timeoutMs } = request;
@@ -100,12 +100,12 @@ export const brokenTurns: readonly BrokenNode[] = [
       }),
     },
     "acquire() of a shared claim does not join once an exclusive request with a waiter was denied": {
-      "lets readers join while a writer waits": onAcquire(async ({ waiter, ...request }, node) => {
+      "lets readers join while a writer waits": on("acquire", async ({ waiter, ...request }, node) => {
         return node.acquire(request.shared && waiter !== undefined ? { ...request, waiter } : request);
       }),
     },
     "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever": {
-      "lets readers hand over while a writer waits": onAcquire(async ({ takeover, ...request }, node) => {
+      "lets readers hand over while a writer waits": on("acquire", async ({ takeover, ...request }, node) => {
         const reply = await node.acquire(takeover === undefined ? request : { ...request, takeover });
         if (reply.granted || !request.shared || takeover === undefined) return reply;
         await node.release({ ...request, owner: takeover, undo: true });
@@ -115,7 +115,7 @@ export const brokenTurns: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "waitingLists"], {
     "release() of the last shared claim names the first exclusive waiter before waiters of shared requests": {
-      "names waiters of shared requests first even after sharers": onRelease(async (request, node) => {
+      "names waiters of shared requests first even after sharers": on("release", async (request, node) => {
         const { sharers } = await node.inspect(request.resources[0] as string);
         if (sharers?.length !== 1 || request.undo) return node.release(request);
         const { released } = await node.release({ ...request, undo: true });
@@ -157,13 +157,14 @@ export const brokenTurns: readonly BrokenNode[] = [
       },
     },
     "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one": {
-      "names a waiter when a shared claim is undone": onRelease(async ({ undo, ...request }, node) => {
+      "names a waiter when a shared claim is undone": on("release", async ({ undo, ...request }, node) => {
         const wasShared = await isShared(node, request.resources[0] as string);
         return node.release(undo === undefined || wasShared ? request : { ...request, undo });
       }),
     },
     "acquire() of a shared claim denied in favour of a writer adds its waiter, whose turn comes next": {
-      "forgets the waiter of a reader that it denies in favour of a writer": onAcquire(
+      "forgets the waiter of a reader that it denies in favour of a writer": on(
+        "acquire",
         async ({ waiter, ...request }, node) => {
           const joins = request.shared && (await isShared(node, request.resources[0] as string));
           return node.acquire(joins || waiter === undefined ? request : { ...request, waiter });
@@ -179,7 +180,8 @@ export const brokenTurns: readonly BrokenNode[] = [
     },
     "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared":
       {
-        "adds the waiter of a shared request only to the lists of resources that are held alone": onAcquire(
+        "adds the waiter of a shared request only to the lists of resources that are held alone": on(
+          "acquire",
           async (request, node) => {
             const { waiter, ...silent } = request;
             if (waiter === undefined || !request.shared || request.resources.length === 1) return node.acquire(request);

@@ -1,5 +1,5 @@
 import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
-import { type BrokenNode, brokenIf, onAcquire, onRelease } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
 /**
  * Names another waiter where the correct node names one.
@@ -89,7 +89,7 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
 
 /** Faults of waiting lists. */
 export const brokenWaitingLists: readonly BrokenNode[] = [
-  ...brokenIf(["waitingLists", "waitingLists"], {
+  ...brokenIf(["waitingLists"], {
     "release() with a waiter that is in the list already keeps it there once": {
       "adds the waiter of a release to the list although it is there already": (node) => {
         const again = new Map<string, string>();
@@ -106,8 +106,6 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         };
       },
     },
-  }),
-  ...brokenIf(["waitingLists"], {
     "release() names waiters in the order of the fence counters at which they joined, each once": {
       "names the latest waiter first": (node) => choosing(node, (denials) => denials.at(-1)),
       "names waiters in the order of their values instead of their arrival": (node) =>
@@ -123,7 +121,7 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
     },
     "acquire() that is granted removes its waiter from the waiting list, and no other": {
-      "names a waiter that was granted": onAcquire(async ({ waiter, ...request }, node) => {
+      "names a waiter that was granted": on("acquire", async ({ waiter, ...request }, node) => {
         const reply = await node.acquire(request);
         return reply.granted || waiter === undefined ? reply : node.acquire({ ...request, waiter });
       }),
@@ -156,7 +154,8 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         ),
     },
     "release() of several resources removes the first waiter from the list of each, and names one of them": {
-      "reads only the waiting list of the first of several resources": onRelease(
+      "reads only the waiting list of the first of several resources": on(
+        "release",
         async ({ resources, ...request }, node) => {
           const [first, ...others] = resources as [string];
           const reply = await node.release({ ...request, resources: [first] });
@@ -167,7 +166,7 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
       ),
     },
     "release() names waiters exactly as they were given": {
-      "folds the case of waiters": onAcquire((request, node) =>
+      "folds the case of waiters": on("acquire", (request, node) =>
         node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
       ),
     },
@@ -209,7 +208,7 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
         }),
     },
     "acquire() denied on several resources without a waiter does not change the waiting lists": {
-      "adds every denied owner to the waiting lists": onAcquire((request, node) =>
+      "adds every denied owner to the waiting lists": on("acquire", (request, node) =>
         node.acquire({ waiter: request.owner, ...request }),
       ),
     },
@@ -230,7 +229,7 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
       },
     },
     "release() with undo names no waiter, and does not change the waiting list": {
-      "names a waiter at a release with undo": onRelease(({ undo: _, ...request }, node) => node.release(request)),
+      "names a waiter at a release with undo": on("release", ({ undo: _, ...request }, node) => node.release(request)),
     },
   }),
   ...brokenIf(["waitingLists", "advance"], {
