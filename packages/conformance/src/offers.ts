@@ -1,5 +1,4 @@
 import type { Settings } from "./settings.ts";
-import type { LockNodeSubject } from "./subject.ts";
 import type { Offers } from "./topics.ts";
 import { type Client, clientOf } from "./world/client.ts";
 import { within } from "./world/within.ts";
@@ -14,9 +13,17 @@ import { within } from "./world/within.ts";
 export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: Settings): Promise<Offers> {
   const subject = await within(timeoutMs, "create()", create());
   try {
-    assertServerOrReason(subject, noServer);
-    assertRivalModuleOrReason(subject, noOtherProcess);
+    assertPartOrReason("server", "outages", subject.server, "noServer", noServer);
+    assertPartOrReason(
+      "rivalModule",
+      "exclusion between processes",
+      subject.rivalModule,
+      "noOtherProcess",
+      noOtherProcess,
+    );
     const { node, server, rivalModule, advance } = subject;
+    const client = clientOf(node, timeoutMs);
+    // A node that fails in these probes fails in its tests, which say why.
     return {
       watch: node.watch !== undefined,
       inspect: node.inspect !== undefined,
@@ -25,65 +32,48 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
       server: server !== undefined,
       otherProcess: rivalModule !== undefined,
       advance: advance !== undefined,
-      waitingLists: await keepsWaitingLists(clientOf(node, timeoutMs)),
-      ownCounters: await keepsOwnCounters(clientOf(node, timeoutMs)),
-      ownFloor: await keepsOwnFloor(clientOf(node, timeoutMs)),
+      waitingLists: await keepsWaitingLists(client).catch(() => false),
+      ownCounters: await keepsOwnCounters(client).catch(() => false),
+      ownFloor: await keepsOwnFloor(client).catch(() => false),
     };
   } finally {
     await within(timeoutMs, "close()", subject.close());
   }
 }
 
-/** Whether the node names a waiter when a lock is released. False if it fails here, as its tests then say why. */
+/** Whether the node names a waiter when a lock is released. */
 async function keepsWaitingLists(node: Client): Promise<boolean> {
-  try {
-    await node.grant("alice", "probe");
-    await node.deny("bob", "probe", { waiter: "probing" });
-    return (await node.free("alice", "probe")) !== undefined;
-  } catch {
-    return false;
-  }
+  await node.grant("alice", "probe");
+  await node.deny("bob", "probe", { waiter: "probing" });
+  return (await node.free("alice", "probe")) !== undefined;
 }
 
-/** Whether the node has different counters for two resources. False if it fails here. */
+/** Whether the node has different counters for two resources. */
 async function keepsOwnCounters(node: Client): Promise<boolean> {
-  try {
-    const fence = await node.grant("alice", "counter probe", { fenceHint: 1_000 });
-    return (await node.grant("alice", "other counter probe")) < fence;
-  } catch {
-    return false;
-  }
+  const fence = await node.grant("alice", "counter probe", { fenceHint: 1_000 });
+  return (await node.grant("alice", "other counter probe")) < fence;
 }
 
-/** Whether the node leaves the counters of claims in force alone when it raises its floor. False if it fails here. */
+/** Whether the node leaves the counters of claims in force alone when it raises its floor. */
 async function keepsOwnFloor(node: Client): Promise<boolean> {
-  try {
-    const fence = await node.grant("alice", "floor probe");
-    await node.raiseFloor({ floor: fence + 1_000 });
-    return (await node.hold("alice", "floor probe")) === fence;
-  } catch {
-    return false;
-  }
+  const fence = await node.grant("alice", "floor probe");
+  await node.raiseFloor({ floor: fence + 1_000 });
+  return (await node.hold("alice", "floor probe")) === fence;
 }
 
-function assertServerOrReason({ server }: LockNodeSubject, noServer: string | undefined): void {
-  if (server === undefined && noServer === undefined) {
+function assertPartOrReason(
+  part: string,
+  tested: string,
+  value: unknown,
+  option: string,
+  reason: string | undefined,
+): void {
+  if (value === undefined && reason === undefined) {
     throw new TypeError(
-      "give the subject a server so that outages can be tested, or state in noServer why it has none",
+      `give the subject a ${part} so that ${tested} can be tested, or state in ${option} why it has none`,
     );
   }
-  if (server !== undefined && noServer !== undefined) {
-    throw new TypeError(`noServer says "${noServer}", but the subject has a server`);
-  }
-}
-
-function assertRivalModuleOrReason({ rivalModule }: LockNodeSubject, noOtherProcess: string | undefined): void {
-  if (rivalModule === undefined && noOtherProcess === undefined) {
-    throw new TypeError(
-      "give the subject a rivalModule so that exclusion between processes can be tested, or state in noOtherProcess why it has none",
-    );
-  }
-  if (rivalModule !== undefined && noOtherProcess !== undefined) {
-    throw new TypeError(`noOtherProcess says "${noOtherProcess}", but the subject has a rivalModule`);
+  if (value !== undefined && reason !== undefined) {
+    throw new TypeError(`${option} says "${reason}", but the subject has a ${part}`);
   }
 }

@@ -13,12 +13,14 @@ import {
 import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
 import { longMs } from "./durations.ts";
 import {
+  describe,
   readAcquireReply,
   readExtendReply,
   readFloor,
   readNodeView,
   readReleaseReply,
   readScanPortion,
+  readUnwatch,
 } from "./replies.ts";
 import { within } from "./within.ts";
 
@@ -121,42 +123,43 @@ function failed(site: CallSite, usual: string, result: string, mistake: string |
 
 /** Wraps a node for a test. */
 export function clientOf(node: LockNode, timeoutMs: number): Client {
-  /** Names the call that rejected or timed out, as the adapter's own error may not. */
-  const answer = async <T>(site: CallSite, method: string, call: () => Promise<T>): Promise<T> => {
+  /** Makes a call and reads its reply. An error names the call, as the adapter's own error may not, and points at it. */
+  const answer = async <T>(
+    site: CallSite,
+    method: string,
+    call: () => Promise<unknown>,
+    read: (value: unknown) => T,
+  ) => {
+    let value: unknown;
     try {
-      return await within(timeoutMs, method, Promise.resolve().then(call));
+      value = await within(timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
       throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
     }
-  };
-  /** Reads a reply. An error of the reader points at the call. */
-  const read = <T>(site: CallSite, reader: () => T): T => {
     try {
-      return reader();
+      return read(value);
     } catch (error) {
-      throw errorAt(site, (error as Error).message);
+      throw errorAt(site, `${method} resolved with ${describe(value)}: ${(error as Error).message}`);
     }
   };
   const acquire = async (site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms) => {
     const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-    const reply = await answer(site, "acquire()", () => node.acquire(Object.freeze(request)));
-    return read(site, () => readAcquireReply(reply, request.resources));
+    const call = () => node.acquire(Object.freeze(request));
+    return answer(site, "acquire()", call, (reply) => readAcquireReply(reply, request.resources));
   };
   const extend = async (site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}) => {
     const { fence = 1 } = terms;
     const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
-    const reply = await answer(site, "extend()", () => node.extend(Object.freeze(request)));
-    return read(site, () => readExtendReply(reply, fence));
+    const call = () => node.extend(Object.freeze(request));
+    return answer(site, "extend()", call, (reply) => readExtendReply(reply, fence));
   };
   const release = async (site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms) => {
     const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ...terms });
-    const reply = await answer(site, "release()", () => node.release(request));
-    return read(site, () => readReleaseReply(reply));
+    return answer(site, "release()", () => node.release(request), readReleaseReply);
   };
   const scanPortion = async (site: CallSite, cursor: string | undefined, wants: Pick<ScanRequest, "claims"> = {}) => {
     const request = Object.freeze({ timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
-    const portion = await answer(site, "scan()", () => offered(node.scan, "scan").call(node, request));
-    return read(site, () => readScanPortion(portion));
+    return answer(site, "scan()", () => offered(node.scan, "scan").call(node, request), readScanPortion);
   };
   const client: Client = {
     node,
@@ -167,33 +170,24 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const site = callSiteOf(client.grant);
       const reply = await acquire(site, owner, resources, terms);
       if (reply.granted) return reply.fence;
-      throw failed(
-        site,
-        mistakes.denied,
-        `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`,
-        mistake,
-      );
+      const result = `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`;
+      throw failed(site, mistakes.denied, result, mistake);
     },
     async deny(owner, resources, terms, mistake) {
       const site = callSiteOf(client.deny);
       const reply = await acquire(site, owner, resources, terms);
       if (!reply.granted) return reply.retryAfterMs;
-      throw failed(
-        site,
-        mistakes.granted,
-        `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`,
-        mistake,
-      );
+      const result = `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`;
+      throw failed(site, mistakes.granted, result, mistake);
     },
     async refuse(owner, resources, terms, mistake) {
       const site = callSiteOf(client.refuse);
       const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
       const call = Promise.resolve().then(() => node.acquire(Object.freeze(request)));
-      const outcome = within(timeoutMs, "acquire()", call).then(
+      const answered = await within(timeoutMs, "acquire()", call).then(
         ({ granted }) => (granted ? "granted" : "denied"),
         (error) => (error instanceof EpochError ? undefined : `rejected with ${error}`),
       );
-      const answered = await outcome;
       if (answered === undefined) return;
       const result = `acquire() of epoch ${terms?.epoch ?? "1, which is the default,"} ${answered}`;
       throw failed(site, mistakes.served, `${result}, but must reject with an EpochError`, mistake);
@@ -216,25 +210,18 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const site = callSiteOf(client.free);
       const { released, next } = await release(site, owner, resources, terms);
       if (released) return next;
-      throw failed(
-        site,
-        mistakes.nothingFreed,
-        `release() of ${say(resources)} by ${say(owner)} freed nothing`,
-        mistake,
-      );
+      const result = `release() of ${say(resources)} by ${say(owner)} freed nothing`;
+      throw failed(site, mistakes.nothingFreed, result, mistake);
     },
     async inspect(resource) {
       const site = callSiteOf(client.inspect);
-      const view = await answer(site, "inspect()", () => offered(node.inspect, "inspect").call(node, resource));
-      return read(site, () => readNodeView(view));
+      return answer(site, "inspect()", () => offered(node.inspect, "inspect").call(node, resource), readNodeView);
     },
     async raiseFloor({ floor = 0, epoch = 0 } = {}) {
       const site = callSiteOf(client.raiseFloor);
       const request = Object.freeze({ floor, epoch, timeoutMs });
-      const reply = await answer(site, "raiseFloor()", () =>
-        offered(node.raiseFloor, "raiseFloor").call(node, request),
-      );
-      return read(site, () => readFloor(reply, request));
+      const call = () => offered(node.raiseFloor, "raiseFloor").call(node, request);
+      return answer(site, "raiseFloor()", call, (reply) => readFloor(reply, request));
     },
     async scanPortion(cursor) {
       return scanPortion(callSiteOf(client.scanPortion), cursor);
@@ -253,13 +240,16 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     async watch(resources, onReleased) {
       const site = callSiteOf(client.watch);
       const names = sorted(resources);
-      const unwatch = await answer(site, "watch()", () => offered(node.watch, "watch").call(node, names, onReleased));
-      if (typeof unwatch !== "function") throw errorAt(site, "watch() must resolve with the function that ends it");
-      return unwatch;
+      return answer(site, "watch()", () => offered(node.watch, "watch").call(node, names, onReleased), readUnwatch);
     },
     async close() {
       const site = callSiteOf(client.close);
-      await answer(site, "close()", async () => offered(node.close, "close").call(node));
+      await answer(
+        site,
+        "close()",
+        async () => offered(node.close, "close").call(node),
+        () => {},
+      );
     },
   };
   return client;
