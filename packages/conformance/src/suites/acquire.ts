@@ -169,10 +169,8 @@ export const acquireFacts: readonly Fact[] = [
       expect(["c"]).toEqual(expect.arrayContaining([...listedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
     },
 
-    "acquire() resent for several resources grants with their highest counter, and changes none": async ({
-      node,
-      rival,
-    }) => {
+    "acquire() resent for several resources grants with their highest counter, and changes none": async (world) => {
+      const { node, rival } = world;
       await node.grant("alice", "a", { fenceHint: 10 });
       await node.grant("alice", "b", { fenceHint: 30 });
       await node.grant("alice", "c", { fenceHint: 20 });
@@ -203,10 +201,8 @@ export const acquireFacts: readonly Fact[] = [
       expect(longer).toBeLessThanOrEqual(20 * minuteMs);
     },
 
-    "acquire() names the holder of the claim that lasts longest, and never the requesting owner": async ({
-      node,
-      rival,
-    }) => {
+    "acquire() names the holder of the claim that lasts longest, and never the requesting owner": async (world) => {
+      const { node, rival } = world;
       await node.grant("alice", "a", { ttlMs: minuteMs });
       await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
       await node.grant("carol", "c", { ttlMs: 20 * minuteMs });

@@ -420,10 +420,8 @@ export const floorFacts: readonly Fact[] = [
       );
     },
 
-    "acquire() resent for several resources grants with their highest counter, or with the floor": async ({
-      node,
-      rival,
-    }) => {
+    "acquire() resent for several resources grants with their highest counter, or with the floor": async (world) => {
+      const { node, rival } = world;
       await node.grant("alice", ["a", "b"], { fenceHint: 10 });
       await node.hold("alice", "b", { fence: 20 });
       await rival.raiseFloor({ floor: 100 });
@@ -590,10 +588,8 @@ export const floorFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["floor", "sharing", "waitingLists"], {
-    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing": async ({
-      node,
-      rival,
-    }) => {
+    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing": async (world) => {
+      const { node, rival } = world;
       await node.raiseFloor({ epoch: 3 });
       await node.grant("alice", "r", { ...shared, epoch: 3 });
       await rival.refuse("bob", "r", { waiter: "B" });

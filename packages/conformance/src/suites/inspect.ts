@@ -12,11 +12,8 @@ export const inspectFacts: readonly Fact[] = [
       expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
     },
 
-    "inspect() returns the owner, the remaining time and the fence to either client": async ({
-      node,
-      rival,
-      endsExactly,
-    }) => {
+    "inspect() returns the owner, the remaining time and the fence to either client": async (world) => {
+      const { node, rival, endsExactly } = world;
       const fence = await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 });
       for (const client of [node, rival]) {
         const view = await client.inspect("r");

@@ -93,10 +93,8 @@ export const releaseFacts: readonly Fact[] = [
       await rival.grant("bob", ["a", "b", "c"]);
     },
 
-    "release() frees the owner's claims, and leaves another owner's among the same resources": async ({
-      node,
-      rival,
-    }) => {
+    "release() frees the owner's claims, and leaves another owner's among the same resources": async (world) => {
+      const { node, rival } = world;
       for (const own of ["a", "b", "c"]) {
         const foreign = ["a", "b", "c"].filter((name) => name !== own);
         await node.grant("alice", own);

@@ -235,10 +235,8 @@ export const turnFacts: readonly Fact[] = [
 
 /** Those about the end of the time for which a node favours a writer. They start before the other tests. */
 export const lastingTurnFacts: readonly LastingFact[] = lastingFactsNeeding(["sharing", "waitingLists"], {
-  "sharers can join again some seconds after an exclusive request with a waiter was denied": async ({
-    node,
-    rival,
-  }) => {
+  "sharers can join again some seconds after an exclusive request with a waiter was denied": async (world) => {
+    const { node, rival } = world;
     for (const owner of ["alice", "carol"]) await join(node, owner, "r");
     await write(rival, "r", "A");
     return async () => {
