@@ -79,7 +79,7 @@ function countOf(results: readonly Result[]): string {
 }
 
 /** Returns a Markdown table. */
-export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const row = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |`;
   return [row(header), row(header.map(() => "---")), ...rows.map(row)].join("\n");
 }

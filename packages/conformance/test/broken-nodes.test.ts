@@ -1,7 +1,5 @@
 import { isNightly } from "@holdfast/testkit";
-import { expect, test } from "vitest";
 import { brokenNodes, describeBrokenNodes } from "../src/index.ts";
-import { brokenNodeTable } from "./broken-node-table.ts";
 import { bareNode } from "./correct-nodes.ts";
 import { noOtherProcess, remoteSubject, servedSubject } from "./subjects.ts";
 
@@ -19,8 +17,4 @@ describeBrokenNodes("a correct node without optional methods", {
   create: () => remoteSubject(bareNode.makeFrom),
   noOtherProcess,
   brokenNodes: brokenNodes.filter(({ needs = [] }) => needs.length > 0),
-});
-
-test("BROKEN-NODES.md lists all broken nodes with the tests that catch them (vitest -u writes the page)", async () => {
-  await expect(brokenNodeTable(brokenNodes)).toMatchFileSnapshot("../BROKEN-NODES.md");
 });
