@@ -12,7 +12,8 @@ export type RivalRequest = { readonly id: number } & (
 );
 
 /** The methods of a node that can be called from another process. */
-export type RivalMethod = "acquire" | "extend" | "release" | "inspect" | "raiseFloor" | "scan";
+const rivalMethods = ["acquire", "extend", "release", "inspect", "raiseFloor", "scan"] as const;
+type RivalMethod = (typeof rivalMethods)[number];
 
 /** The reply to the request with this `id`. */
 export type RivalReply = { readonly id: number } & (
@@ -30,8 +31,7 @@ export interface RivalError {
 /** The value of the reply to `open`: facts that the suite cannot see from outside. */
 export interface OpenedRival {
   readonly name: string;
-  readonly inspect: boolean;
-  readonly floor: boolean;
+  readonly methods: readonly RivalMethod[];
 }
 
 const opened = new Map<number, OpenedNode>();
@@ -69,6 +69,5 @@ async function open(handle: number, url: string, options: unknown): Promise<Open
   if (typeof openNode !== "function") throw new TypeError(`${url} must export a function openNode`);
   const rival = await openNode(options);
   opened.set(handle, { node: rival.node, close: () => rival.close() });
-  const { name, inspect, raiseFloor, scan } = rival.node;
-  return { name, inspect: inspect !== undefined, floor: raiseFloor !== undefined && scan !== undefined };
+  return { name: rival.node.name, methods: rivalMethods.filter((method) => rival.node[method] !== undefined) };
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { EpochError, type LockNode } from "@holdfast/core";
 import type { Contest, Winnings } from "./contend.ts";
-import type { OpenedRival, RivalError, RivalMethod, RivalReply, RivalRequest } from "./rival-process.ts";
+import type { OpenedRival, RivalError, RivalReply, RivalRequest } from "./rival-process.ts";
 import type { OpenedNode, RivalModule } from "./subject.ts";
 import { within } from "./world/within.ts";
 
@@ -95,20 +95,12 @@ function startProcess(execArgv: readonly string[]): RivalProcess {
     isRunning: () => child.connected,
     async open({ url, options }) {
       const handle = handles++;
-      const { name, inspect, floor } = (await ask({ kind: "open", handle, url: String(url), options })) as OpenedRival;
-      const call = (method: RivalMethod, argument: unknown): Promise<never> =>
-        ask({ kind: "call", handle, method, argument }) as Promise<never>;
-      const node: LockNode = {
-        name,
-        acquire: (request) => call("acquire", request),
-        extend: (request) => call("extend", request),
-        release: (request) => call("release", request),
-        ...(inspect && { inspect: (resource: string) => call("inspect", resource) }),
-        ...(floor && {
-          raiseFloor: (request) => call("raiseFloor", request),
-          scan: (request) => call("scan", request),
-        }),
-      };
+      const { name, methods } = (await ask({ kind: "open", handle, url: String(url), options })) as OpenedRival;
+      const calls = methods.map((method) => [
+        method,
+        (argument: unknown) => ask({ kind: "call", handle, method, argument }),
+      ]);
+      const node: LockNode = { name, ...Object.fromEntries(calls) };
       const close = async (): Promise<void> => {
         if (child.connected) await ask({ kind: "close", handle });
       };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { writeReport } from "../src/report.ts";
+import type { Offers } from "../src/topics.ts";
 import { inThisProcess, noOtherProcess } from "./subjects.ts";
 
 test("writeReport() writes a separate page for each name, with any characters", async () => {
@@ -10,18 +11,7 @@ test("writeReport() writes a separate page for each name, with any characters", 
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv("HOLDFAST_CONFORMANCE_REPORT", folder);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const offers = {
-    watch: false,
-    inspect: false,
-    close: false,
-    floor: false,
-    server: false,
-    otherProcess: false,
-    advance: false,
-    waitingLists: false,
-    ownFloor: false,
-    ownCounters: false,
-  };
+  const offers = {} as Offers; // none
   const settings = { cannot: new Map(), noServer: inThisProcess, noOtherProcess };
   for (const name of [
     "my node (v1)",

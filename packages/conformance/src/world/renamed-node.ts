@@ -2,21 +2,13 @@ import type { LockNode } from "@holdfast/core";
 
 /** Returns a node as a plain object, even if its methods are those of a class. */
 export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
-  const plain: LockNode = {
-    name,
-    ...suggestionOf(node),
-    acquire: (request) => node.acquire(request),
-    extend: (request) => node.extend(request),
-    release: (request) => node.release(request),
-  };
-  const { watch, inspect, close, raiseFloor, scan } = node;
-  if (watch) plain.watch = watch.bind(node);
-  if (inspect) plain.inspect = inspect.bind(node);
-  if (close) plain.close = close.bind(node);
-  if (raiseFloor) plain.raiseFloor = raiseFloor.bind(node);
-  if (scan) plain.scan = scan.bind(node);
-  return plain as N;
+  const methods = ["acquire", "extend", "release", "watch", "inspect", "close", "raiseFloor", "scan"] as const;
+  const offered = methods.filter((method) => node[method] !== undefined);
+  const bound = offered.map((method) => [method, (node[method] as Method).bind(node)]);
+  return { name, ...suggestionOf(node), ...Object.fromEntries(bound) } as N;
 }
+
+type Method = (...given: never[]) => unknown;
 
 function suggestionOf({ suggestedTimeoutMs }: LockNode): Pick<LockNode, "suggestedTimeoutMs"> {
   return { ...(suggestedTimeoutMs !== undefined && { suggestedTimeoutMs }) };
