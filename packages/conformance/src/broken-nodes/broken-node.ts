@@ -210,11 +210,12 @@ export async function claimAgain(request: ExtendRequest, node: LockNode): Promis
   await node.acquire({ ...request, fenceHint: 1 });
 }
 
-/** Counts a claim as released as soon as its request was sent. */
-export function releasingSent(node: LockNode): Partial<LockNode> {
+/** Counts a claim, or only a shared one, as released as soon as its request was sent. */
+export function releasingSent(node: LockNode, onlyShared = false): Partial<LockNode> {
   const sent = new Set<string>();
   return {
     async acquire(request) {
+      if (onlyShared && !request.shared) return node.acquire(request);
       sent.add(request.owner);
       await setImmediate();
       return node.acquire(request).finally(() => sent.delete(request.owner));

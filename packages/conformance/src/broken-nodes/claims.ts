@@ -35,7 +35,7 @@ export const brokenClaims: readonly BrokenNode[] = [
       "claims several resources one by one, and keeps the first if a later one is held": on("acquire", claimEach),
     },
     "acquire() and release() of one owner sent at once take effect in either order, as their replies say": {
-      "reports that it released a claim whose acquire it has only just sent": releasingSent,
+      "reports that it released a claim whose acquire it has only just sent": (node) => releasingSent(node),
     },
     "acquire() denies a resource that another owner holds, through either client": {
       "rejects instead of denying": (node) =>
