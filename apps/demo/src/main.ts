@@ -3,14 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readCommand, runProgram } from "@holdfast/app-kit/program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { scrape } from "./metrics.ts";
 import { parseOptions, resources, type Setup } from "./options.ts";
 import { opening, play } from "./play.ts";
-import { Run, type WorkerEvent } from "./run.ts";
+import { Run, type Visit } from "./run.ts";
 import { verdictOf } from "./verdict.ts";
 import { forOutput, liveView, plainView, summary } from "./view.ts";
-import type { Worker } from "./worker.ts";
-import type { World } from "./world.ts";
+import { memoryWorld, type World } from "./world.ts";
 
 /** How much longer than planned each part of a run may take before it is cut short. */
 const overtimeMs = 15_000;
@@ -28,9 +26,24 @@ async function runDemo(setup: Setup, cleanup: Cleanup, signal: AbortSignal): Pro
   cleanup.defer(view.close);
   if (setup.redis) print(" Starting six redis-servers and the worker processes …");
   const run = new Run(setup);
-  const world = await build(run, cleanup);
+  const worldOf = setup.redis ? (await import("./redis-world.ts")).redisWorld : memoryWorld;
+  const world = await worldOf(setup, (visit: Visit) => run.hear(visit), cleanup);
   const drawing = setInterval(() => view.show(run), drawMs);
   cleanup.defer(() => clearInterval(drawing));
+  const metrics = await playAndFinish(world, run, signal);
+  clearInterval(drawing);
+  view.show(run);
+  view.close();
+  signal.throwIfAborted();
+  if (setup.metrics) print(`\n${metrics?.trimEnd() ?? ""}`);
+  const checks = verdictOf(run);
+  for (const line of summary(run, checks)) print(line);
+  return checks.every(([, holds]) => holds);
+}
+
+/** Plays the story while the workers contend. Resolves with their metrics, read while they still run. */
+async function playAndFinish(world: World, run: Run, signal: AbortSignal): Promise<string | undefined> {
+  const { metricsUrl, contenders, sleeper } = world;
   // A failure is part of the verdict and does not end the run.
   const attempt = async <T>(work: Promise<T>, timeoutMs = overtimeMs): Promise<T | undefined> => {
     const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
@@ -44,53 +57,36 @@ async function runDemo(setup: Setup, cleanup: Cleanup, signal: AbortSignal): Pro
       return undefined;
     }
   };
-
   run.beganAtMs = monotonicMs();
-  run.say(opening(setup));
+  run.say(opening(run.setup));
   let isOver = false;
   const watch = async (): Promise<void> => {
     for (; !isOver && !signal.aborted; await sleep(lookMs)) await look(world, run);
   };
   const watching = watch().catch((error: Error) => run.fail(error));
-  const work = async (name: string, worker: Worker): Promise<void> => {
-    await worker.contend();
-    run.finished.add(name);
-  };
-  const working = Array.from(world.contenders, ([name, worker]) =>
-    work(name, worker).catch((error: Error) => run.fail(error, name)),
+  const working = Array.from(contenders, ([name, worker]) =>
+    worker.contend().then(
+      () => run.finished.add(name),
+      (error: Error) => run.fail(error, name),
+    ),
   );
-  await attempt(play(world, run, signal), setup.seconds * 1000 + overtimeMs);
-  const metrics = await attempt(scrape(world.metricsUrls, signal));
-  const finishing = [...world.contenders.values(), world.sleeper].map((worker) => worker.finish());
+  await attempt(play(world, run, signal), run.setup.seconds * 1000 + overtimeMs);
+  const metrics = metricsUrl && (await attempt(fetch(metricsUrl, { signal }).then((response) => response.text())));
+  const finishing = [...contenders.values(), sleeper].map((worker) => worker.finish());
   await attempt(Promise.allSettled(finishing).then(() => Promise.all(working)));
   isOver = true;
   await watching;
-  // The first look learns of all increments, and the second one compares the counters with them.
   await attempt(look(world, run));
-  await attempt(look(world, run));
-  clearInterval(drawing);
-  view.show(run);
-  view.close();
-  signal.throwIfAborted();
-  if (setup.metrics) print(`\n${metrics?.trimEnd() ?? ""}`);
-  const checks = verdictOf(run);
-  for (const line of summary(run, checks)) print(line);
-  return checks.every(([, holds]) => holds);
-}
-
-/** Builds the world that the setup asks for, and loads no other. */
-async function build(run: Run, cleanup: Cleanup): Promise<World> {
-  const tell = (event: WorkerEvent): void => run.hear(event);
-  if (run.setup.redis) return (await import("./redis-world.ts")).redisWorld(run.setup, tell, cleanup);
-  return (await import("./world.ts")).memoryWorld(run.setup, tell, cleanup);
+  return metrics;
 }
 
 /** Inspects all resources once: holder, remaining time, and counter. */
 async function look({ redlock, database }: World, run: Run): Promise<void> {
   await Promise.all(
     resources.map(async ({ name }) => {
-      const [inspection, value] = await Promise.all([redlock.inspect(name), database.look(name)]);
-      run.sample(name, { ...inspection, value });
+      const increments = run.increments(name); // before the read: later ones need not show
+      const [inspection, value] = await Promise.all([redlock.inspect(name), database.read(name)]);
+      run.samples.set(name, { ...inspection, value, lost: Math.max(0, increments - value) });
     }),
   );
 }

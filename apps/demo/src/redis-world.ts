@@ -1,24 +1,24 @@
-import type { ClientLibrary } from "@holdfast/app-kit/clients";
+import { type ClientLibrary, connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { connectNodes } from "@holdfast/app-kit/nodes";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import { Redlock } from "@holdfast/core";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
+import type { Redis } from "ioredis";
 import { redisDatabase } from "./database.ts";
 import { nodeNames, type Setup, sleeper } from "./options.ts";
 import type { WorkerFunctions } from "./redis-worker.ts";
-import type { WorkerEvent } from "./run.ts";
+import type { Visit } from "./run.ts";
 import type { Worker } from "./worker.ts";
 import type { World } from "./world.ts";
 
-const program = new URL("./redis-worker.ts", import.meta.url);
 const startTimeoutMs = 60_000;
 /** How long workers have to finish before they are killed. */
 const finishTimeoutMs = 5_000;
 
 /** Starts five real servers as nodes, a sixth as the database, and each worker in a process of its own. */
-export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => void, cleanup: Cleanup): Promise<World> {
+export async function redisWorld(setup: Setup, tell: (visit: Visit) => void, cleanup: Cleanup): Promise<World> {
   const start = async (appendonly: boolean): Promise<RedisServer> => {
     const server = await startRedisServer({ appendonly });
     cleanup.defer(() => server.stop());
@@ -28,15 +28,14 @@ export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => voi
   const [store, ...servers] = await Promise.all([start(false), ...nodeNames.map(() => start(true))]);
   const urls = servers.map(({ url }) => url);
   const serverOf = (node: string): RedisServer => servers[nodeNames.indexOf(node)] as RedisServer;
-  const metricsUrls: string[] = [];
 
-  const open = async (name: string, library: ClientLibrary): Promise<Worker> => {
-    const process = startWorkerProcess<WorkerFunctions>(await bundleProgram(program), { name, events: { tell } });
+  const program = await bundleProgram(new URL("./redis-worker.ts", import.meta.url));
+  const open = async (name: string, library: ClientLibrary) => {
+    const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { tell } });
     cleanup.defer(process.stop);
-    const url = await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
-    if (url !== undefined && name !== sleeper) metricsUrls.push(url);
+    const metricsUrl = await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
     const runLimitMs = setup.seconds * 1_000 + startTimeoutMs;
-    return {
+    const worker: Worker = {
       contend: () => process.call("contend", runLimitMs),
       async approachWrite() {
         await process.call("approachWrite", runLimitMs);
@@ -49,6 +48,7 @@ export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => voi
       },
       finish: () => process.call("finish", finishTimeoutMs),
     };
+    return { name, worker, metricsUrl };
   };
   // The two client libraries take the same locks.
   const names = [sleeper, ...setup.workers];
@@ -56,13 +56,14 @@ export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => voi
   const [paused, ...contenders] = await Promise.all(opening);
   const { nodes, close } = await connectNodes("ioredis", urls, { names: nodeNames, reconnectMs: 200 });
   cleanup.defer(close);
+  const clients = await connectIoredis([store.port]);
+  cleanup.defer(() => disconnect(clients));
   return {
     redlock: new Redlock(nodes, setup.redlock),
-    database: redisDatabase(store.command),
-    nodeMemory: "kept",
-    metricsUrls,
-    contenders: new Map(contenders.map((worker, index) => [setup.workers[index] as string, worker])),
-    sleeper: paused as Worker,
+    database: redisDatabase(clients[0] as Redis),
+    metricsUrl: contenders[0]?.metricsUrl,
+    contenders: new Map(contenders.map(({ name, worker }) => [name, worker])),
+    sleeper: (paused as { worker: Worker }).worker,
     kill: (node) => serverOf(node).kill(),
     restart: (node) => serverOf(node).restart(),
   };

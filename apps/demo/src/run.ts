@@ -1,11 +1,11 @@
 import type { Inspection } from "@holdfast/core";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import picocolors from "picocolors";
-import { ledger, nodeNames, resources, type Setup, sleeper } from "./options.ts";
+import { nodeNames, resources, type Setup, sleeper } from "./options.ts";
 
 /** Colours for all texts. Those for an output without colours are removed at the end. */
 export const colors = picocolors.createColors(true);
-const { green, red, yellow } = colors;
+const { red, yellow } = colors;
 
 /** A duration for readers: "12 ms", "1.4 s". */
 export function duration(ms: number | null | undefined): string {
@@ -14,32 +14,30 @@ export function duration(ms: number | null | undefined): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** What a worker did under one lock: when it was inside, and how its write ended. */
+/**
+ * What a worker did under one lock, or while it waited for one. Times are on the clock of `monotonicMs`, and Infinity for
+ * what has not happened.
+ */
 export interface Visit {
-  worker: string;
-  resource: string;
+  readonly worker: string;
+  readonly resource: string;
+  readonly calledAtMs: number;
   fence: number;
   enteredAtMs: number;
-  leftAtMs: number;
   /** The end of the validity, as last read by the worker, or the moment at which its signal aborted. */
   validUntilMs: number;
-  /** When the database replied to the read. Infinity if it refused, or was never asked. */
+  /** When the database replied to the read. */
   readAtMs: number;
-  /** When the write was sent. Infinity if there was none. */
+  /** When the write was sent. */
   wroteAtMs: number;
+  leftAtMs: number;
   /** The result of the write. A refused read counts as a refused write, since none can follow. */
   write: "accepted" | "refused" | "none";
   /** The larger token for which the database refused. */
   newestFence?: number;
+  /** Why the worker got no lock, or lost it. */
+  failure?: { readonly code: string; readonly message: string };
 }
-
-/** What a worker reports. Times are on the clock of `monotonicMs`. */
-export type WorkerEvent = { readonly worker: string; readonly resource: string } & (
-  | { readonly kind: "waiting" }
-  | { readonly kind: "entered"; readonly fence: number; readonly atMs: number; readonly waitedMs: number }
-  | ({ readonly kind: "left" } & Visit)
-  | { readonly kind: "failed"; readonly code: string; readonly message: string }
-);
 
 /** The state of a node, and when it came up or was killed. */
 export type NodeState = { state: "up" | "down" | "restarting"; sinceMs: number };
@@ -48,9 +46,7 @@ export type NodeState = { state: "up" | "down" | "restarting"; sinceMs: number }
 export interface Sample extends Partial<Pick<Inspection, "label" | "remainingMs" | "fence">> {
   /** The counter in the database. */
   readonly value: number;
-  /** The increments that were known by then. */
-  readonly increments: number;
-  /** The increments known at the sample before that the counter does not show. */
+  /** The increments known before the counter was read that it does not show. */
   readonly lost: number;
 }
 
@@ -59,36 +55,34 @@ export class Run {
   readonly setup: Setup;
   beganAtMs: number | null = null;
   readonly nodes = new Map<string, NodeState>(nodeNames.map((name) => [name, { state: "up", sinceMs: 0 }]));
-  readonly samples = new Map<string, Sample>(resources.map(({ name }) => [name, { value: 0, increments: 0, lost: 0 }]));
-  /** The resource that each worker waits for. */
-  readonly waiting = new Map<string, string>();
-  /** The waiting times for all locks, in the order of the grants. */
-  readonly waitsMs: number[] = [];
-  grantsWhileTwoDown = 0;
-  readonly visits: Visit[] = [];
-  /** How often workers failed, by the code of the error. The sleeper's lost lock does not count. */
-  readonly failures = new Map<string, number>();
-  /** The pause of the sleeper, and the result of its late write. */
-  pause: { readonly sinceMs: number; hasSuccessor?: boolean; write?: Visit["write"] } | null = null;
+  /** When two nodes were down. */
+  readonly twoDown = { fromMs: Infinity, untilMs: Infinity };
+  readonly samples = new Map<string, Sample>(resources.map(({ name }) => [name, { value: 0, lost: 0 }]));
+  /** Whether the sleeper is paused. */
+  isPaused = false;
   readonly finished = new Set<string>();
   readonly problems: string[] = [];
   readonly log: { readonly atMs: number; readonly text: string }[] = [];
+  readonly #calls = new Map<string, Visit>();
 
   constructor(setup: Setup) {
     this.setup = setup;
   }
 
-  /** The number of nodes in a state. */
-  count(state: NodeState["state"]): number {
-    return [...this.nodes.values()].filter((node) => node.state === state).length;
+  /** The visits under a lock, in the order of the calls. */
+  get visits(): Visit[] {
+    return [...this.#calls.values()].filter(({ enteredAtMs }) => enteredAtMs !== Infinity);
   }
 
-  /** The number of increments that workers have made. */
-  increments(name: string): number {
-    return this.visits.filter(({ resource, write }) => resource === name && write === "accepted").length;
+  /** The visit in which the sleeper was paused. */
+  get lateVisit(): Visit | undefined {
+    return this.visits.findLast(({ worker }) => worker === sleeper);
   }
 
-  /** The number of increments that the counters are known not to show. */
+  get waitsMs(): number[] {
+    return this.visits.map(({ calledAtMs, enteredAtMs }) => enteredAtMs - calledAtMs);
+  }
+
   get lostUpdates(): number {
     return [...this.samples.values()].reduce((sum, { lost }) => sum + lost, 0);
   }
@@ -97,33 +91,45 @@ export class Run {
     return this.visits.filter(({ write }) => write === "refused").length;
   }
 
+  /** The workers that wait for a resource. */
+  waiting(name: string): string[] {
+    const calls = [...this.#calls.values()].filter(({ resource }) => resource === name);
+    return calls.flatMap(({ worker, enteredAtMs, leftAtMs }) =>
+      enteredAtMs === Infinity && leftAtMs === Infinity ? [worker] : [],
+    );
+  }
+
+  /** The number of nodes that are up. */
+  get nodesUp(): number {
+    return [...this.nodes.values()].filter(({ state }) => state === "up").length;
+  }
+
+  /** The number of increments that workers have made. */
+  increments(name: string): number {
+    return this.visits.filter(({ resource, write }) => resource === name && write === "accepted").length;
+  }
+
+  /** How often workers failed with this code. The sleeper's lost lock does not count. */
+  failures(code: string): number {
+    return [...this.#calls.values()].filter((visit) => visit.failure?.code === code && !isPlanned(visit)).length;
+  }
+
   /** Adds a line to the story. */
   say(text: string): void {
     const nowMs = monotonicMs();
     this.log.push({ atMs: nowMs - (this.beganAtMs ?? nowMs), text });
   }
 
-  /**
-   * Compares the counter with the increments that were known before it was read. Later reports may be of increments that
-   * came after the read.
-   */
-  sample(name: string, seen: Omit<Sample, "increments" | "lost">): void {
-    const lost = Math.max(0, (this.samples.get(name)?.increments ?? 0) - seen.value);
-    this.samples.set(name, { ...seen, increments: this.increments(name), lost });
-  }
-
-  /** Takes in what a worker tells. */
-  hear(event: WorkerEvent): void {
-    const { kind, worker, resource } = event;
-    if (kind === "waiting") this.waiting.set(worker, resource);
-    else this.waiting.delete(worker);
-    if (kind === "entered") this.#enter(event);
-    if (kind === "left") this.#leave(event);
-    if (kind !== "failed" || (event.code === "LOCK_LOST" && worker === sleeper)) return;
-    const { code, message } = event;
-    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
-    if (code === "LOCK_LOST") this.say(yellow(`${worker} lost its lock, and wrote nothing: ${message}`));
-    if (code === "QUORUM_UNREACHABLE") this.say(yellow(`${worker} gave up: ${message}`));
+  /** Takes in what a worker tells: that it waits, that it has entered, and how the visit ended. */
+  hear(visit: Visit): void {
+    const { worker, resource, calledAtMs, fence, write, newestFence, failure } = visit;
+    this.#calls.set(`${worker} ${calledAtMs}`, visit);
+    if (visit.leftAtMs === Infinity || isPlanned(visit)) return;
+    if (write === "refused" && worker !== sleeper)
+      this.say(yellow(`A late write of ${worker} to ${resource} was refused: ${fence} is below ${newestFence}.`));
+    if (failure?.code === "LOCK_LOST")
+      this.say(yellow(`${worker} lost its lock, and wrote nothing: ${failure.message}`));
+    if (failure?.code === "QUORUM_UNREACHABLE") this.say(yellow(`${worker} gave up: ${failure.message}`));
   }
 
   /** A worker has failed, or the run could not go on. Both are part of the verdict. */
@@ -131,34 +137,9 @@ export class Run {
     this.problems.push(worker === undefined ? error.message : `${worker}: ${error.message}`);
     this.say(red(`${worker === undefined ? "The run was cut short" : `${worker} failed`}: ${error.message}`));
   }
+}
 
-  #enter({ worker, resource, ...event }: WorkerEvent & { readonly kind: "entered" }): void {
-    this.waitsMs.push(event.waitedMs);
-    const down = [...this.nodes.values()].filter(({ state, sinceMs }) => state !== "up" && sinceMs < event.atMs);
-    if (down.length >= 2) this.grantsWhileTwoDown += 1;
-    const { pause } = this;
-    if (!pause || pause.hasSuccessor || resource !== ledger.name || event.atMs < pause.sinceMs) return;
-    pause.hasSuccessor = true;
-    if (this.setup.locked) this.say(`${worker} is granted ${resource}, with the larger token ${event.fence}.`);
-  }
-
-  #leave(visit: Visit): void {
-    const { worker, resource, fence, write, newestFence } = visit;
-    this.visits.push(visit);
-    if (worker !== sleeper) {
-      const late = `A late write of ${worker} to ${resource} was refused: ${fence} is below ${newestFence}.`;
-      if (write === "refused") this.say(yellow(late));
-      return;
-    }
-    if (this.pause) this.pause.write = write;
-    const ignorance = `without a token, the database could not know that ${worker} was late`;
-    const endings = {
-      none: yellow(`${worker} wrote nothing.`),
-      accepted: red(`ACCEPTED: ${ignorance}. The write undid those of others.`),
-      refused: green(`REFUSED: the database has seen token ${newestFence}, and the token of ${worker} is ${fence}.`),
-    };
-    this.say(endings[write]);
-    if (write !== "refused") return;
-    this.say("Without tokens, this write would have undone another worker's. No lock can prevent that.");
-  }
+/** Whether it is the sleeper that has lost its lock. */
+function isPlanned({ worker, failure }: Visit): boolean {
+  return worker === sleeper && failure?.code === "LOCK_LOST";
 }

@@ -50,7 +50,7 @@ export function plainView(output: NodeJS.WritableStream): View {
 /** The state of the run, in one line. */
 function status(run: Run): string {
   return [
-    `${run.count("up")} of ${run.nodes.size} nodes`,
+    `${run.nodesUp} of ${run.nodes.size} nodes`,
     `${run.waitsMs.length} ${run.setup.locked ? "locks" : "visits"}`,
     `median wait ${duration(percentile(run.waitsMs, 0.5))}`,
     `lost updates ${run.lostUpdates}`,
@@ -100,28 +100,19 @@ function resourceTable(run: Run, width: number): readonly string[] {
   const columns = ` resource      held by  ${"ttl left".padEnd(barWidth + 8)}token             count  waiting`;
   const rows = resources.map(({ name, fenced }) => {
     const { label, remainingMs, fence, value, lost } = run.samples.get(name) as Sample;
-    const isPaused = label === sleeper && run.pause !== null && run.pause.write === undefined;
+    const isPaused = label === sleeper && run.isPaused;
     const [paint, paintCount] = [isPaused ? yellow : label ? cyan : dim, lost > 0 ? red : String];
     const share = (remainingMs ?? 0) / run.setup.redlock.ttlMs;
-    const waiting = [...run.waiting].flatMap(([worker, resource]) => (resource === name ? [worker] : []));
     return [
       ` ${name}${dim((fenced ? " fenced" : "").padEnd(14 - name.length))}`,
       paint(cell(`${label ?? "free"}${isPaused ? "!" : ""}`, 9)),
       `${bar(share, barWidth, paint)} ${cell(label ? duration(remainingMs) : "", 7)}`,
       dim(cell(String(fence || ""), 17)),
       paintCount(String(value).padStart(6)),
-      `  ${dim(listFitting(waiting, width - 57 - barWidth))}`,
+      `  ${dim(cell(run.waiting(name).join(" "), width - 57 - barWidth))}`,
     ].join("");
   });
   return [dim(columns), ...rows];
-}
-
-/** Lists as many names as fit, and the number of the others. */
-function listFitting(names: readonly string[], width: number): string {
-  const texts = [...names, ""].map((_, hidden) =>
-    [...names.slice(0, names.length - hidden), ...(hidden > 0 ? [`+${hidden}`] : [])].join(" "),
-  );
-  return texts.find(({ length }) => length <= width) ?? "";
 }
 
 /** Returns the latest entries of the log that fit. */
@@ -137,18 +128,20 @@ function latest(log: Run["log"], width: number, room: number): readonly string[]
 
 /** The figures and checks of a run, and whether anything was violated. */
 export function summary(run: Run, checks: readonly Check[]): readonly string[] {
-  const { setup, waitsMs, failures } = run;
+  const { setup, waitsMs } = run;
   const violated = checks.flatMap(([claim, holds]) => (holds ? [] : [claim]));
-  const timeouts = failures.get("WAIT_TIMEOUT") ?? 0;
   const figures = [
     [setup.locked ? "locks granted" : "visits without a lock", waitsMs.length],
     ["waits", waits(waitsMs)],
-    ["went elsewhere", `${timeouts} times, after a wait of ${duration(setup.redlock.waitTimeoutMs)}`],
+    [
+      "went elsewhere",
+      `${run.failures("WAIT_TIMEOUT")} times, after a wait of ${duration(setup.redlock.waitTimeoutMs)}`,
+    ],
     ["increments", resources.map(({ name }) => `${name} ${run.increments(name)}`).join(", ")],
     ["lost updates", run.lostUpdates],
     ["stale writes refused", run.staleWritesRefused],
-    ["gave up, no quorum", failures.get("QUORUM_UNREACHABLE")],
-    ["locks lost", failures.get("LOCK_LOST")],
+    ["gave up, no quorum", run.failures("QUORUM_UNREACHABLE") || undefined],
+    ["locks lost", run.failures("LOCK_LOST") || undefined],
   ];
   return [
     "",

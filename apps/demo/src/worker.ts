@@ -1,15 +1,14 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Lock, type LockNode, type LockOptions, type Observer, Redlock } from "@holdfast/core";
+import { StaleFenceError } from "@holdfast/ioredis";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { type Database, StaleToken } from "./database.ts";
+import type { Database } from "./database.ts";
 import { ledger, type Resource, resources, type Setup } from "./options.ts";
-import type { Visit, WorkerEvent } from "./run.ts";
+import type { Visit } from "./run.ts";
 
 /** The part of a held lock that workers use. */
 type HeldLock = Pick<Lock, "fence" | "signal" | "remainingMs">;
-/** The work between read and write. */
-type Dwell = (lock: HeldLock) => Promise<void>;
 /** Runs a routine under a lock. */
 type Using = (name: string, options: LockOptions, routine: (lock: HeldLock) => Promise<void>) => Promise<void>;
 
@@ -18,7 +17,7 @@ export interface Workplace {
   readonly worker: string;
   readonly using: Using;
   readonly database: Database;
-  readonly tell: (event: WorkerEvent) => void;
+  readonly tell: (visit: Visit) => void;
   /** Aborts when the worker must stop. */
   readonly stop: AbortSignal;
 }
@@ -36,7 +35,7 @@ export type Worker = ReturnType<typeof createWorker>;
 
 /** Makes a worker. */
 export function createWorker(parts: Omit<Workplace, "stop">, ttlMs: number) {
-  const [stop, paused, woken] = [new AbortController(), new AbortController(), new AbortController()];
+  const [stop, woken] = [new AbortController(), new AbortController()];
   const place = { ...parts, stop: stop.signal };
   let working: Promise<void> = Promise.resolve();
   return {
@@ -46,9 +45,11 @@ export function createWorker(parts: Omit<Workplace, "stop">, ttlMs: number) {
       return working;
     },
     /** Takes the fenced lock, and resolves when the worker is paused right before its write. */
-    async approachWrite(options?: LockOptions): Promise<void> {
-      working = oversleep(place, paused, woken.signal, options);
-      await Promise.race([once(paused.signal, "abort"), working]);
+    approachWrite(options?: LockOptions): Promise<void> {
+      return new Promise((resolve, reject) => {
+        working = oversleep(place, resolve, woken.signal, options);
+        working.then(resolve, reject);
+      });
     },
     /** Writes after the pause. */
     write(): Promise<void> {
@@ -99,71 +100,88 @@ async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
  */
 async function oversleep(
   place: Workplace,
-  paused: AbortController,
+  onPause: () => void,
   woken: AbortSignal,
   options?: LockOptions,
 ): Promise<void> {
+  let isPaused = false;
   const dwell = async ({ signal }: HeldLock): Promise<void> => {
     signal.throwIfAborted();
-    paused.abort();
+    isPaused = true;
+    onPause();
     if (!woken.aborted) await once(woken, "abort");
   };
-  const untilFree = { waitTimeoutMs: Infinity, ...options };
   // On a busy machine, the lock may be lost before the pause.
-  while (!paused.signal.aborted && !place.stop.aborted) await visit(place, ledger, dwell, untilFree);
+  while (!isPaused && !place.stop.aborted) await visit(place, ledger, dwell, { waitTimeoutMs: Infinity, ...options });
 }
 
 /** The failures that a distributed system must expect, and the end of the run. */
 const expected = ["FINISH", "LOCK_LOST", "WAIT_TIMEOUT", "QUORUM_UNREACHABLE"];
 
 /**
- * Waits for the lock, and increments the counter by a read, a pause and a write. If two workers ever did that at the same
- * time, an update would be lost.
+ * Waits for the lock, and increments the counter. Tells of the wait, of the grant, and of the end.
+ *
+ * @param dwell the work between read and write
  */
 export async function visit(
   place: Workplace,
-  { name, fenced }: Resource,
-  dwell: Dwell,
+  resource: Resource,
+  dwell: (lock: HeldLock) => Promise<void>,
   options?: LockOptions,
 ): Promise<void> {
-  const { worker, using, database, tell, stop } = place;
-  const calledAtMs = monotonicMs();
-  tell({ kind: "waiting", worker, resource: name });
+  const { worker, using, stop, tell } = place;
+  const visit: Visit = {
+    ...{ worker, resource: resource.name, calledAtMs: monotonicMs(), fence: 0, write: "none" },
+    ...{ enteredAtMs: Infinity, validUntilMs: Infinity, readAtMs: Infinity, wroteAtMs: Infinity, leftAtMs: Infinity },
+  };
+  tell(visit);
   try {
-    await using(name, { label: worker, signal: stop, ...options }, async (lock) => {
-      const { fence, signal } = lock;
-      const token = fenced ? fence : undefined;
-      const atMs = monotonicMs();
-      tell({ kind: "entered", worker, resource: name, fence, atMs, waitedMs: atMs - calledAtMs });
-      const visit: Visit = {
-        ...{ worker, resource: name, fence, write: "none", enteredAtMs: atMs, validUntilMs: atMs + lock.remainingMs() },
-        ...{ leftAtMs: Infinity, readAtMs: Infinity, wroteAtMs: Infinity },
-      };
-      // A lock may end slightly before the end of its validity, because the clock that counts suspensions ticks in whole
-      // milliseconds.
-      const shorten = (): void => {
-        visit.validUntilMs = Math.min(visit.validUntilMs, monotonicMs());
-      };
-      signal.addEventListener("abort", shorten, { once: true });
+    await using(resource.name, { label: worker, signal: stop, ...options }, async (lock) => {
+      const enteredAtMs = monotonicMs();
+      Object.assign(visit, { fence: lock.fence, enteredAtMs, validUntilMs: enteredAtMs + lock.remainingMs() });
+      tell(visit);
       try {
-        const value = await database.read(name, token);
-        visit.readAtMs = monotonicMs();
-        await dwell(lock);
-        visit.wroteAtMs = monotonicMs();
-        const remainingMs = lock.remainingMs();
-        if (remainingMs > 0) visit.validUntilMs = visit.wroteAtMs + remainingMs;
-        await database.write(name, value + 1, token);
-        visit.write = "accepted";
-      } catch (error) {
-        if (!(error instanceof StaleToken)) throw error;
-        Object.assign(visit, { write: "refused", newestFence: error.newestFence });
+        await increment(place.database, resource, visit, lock, () => dwell(lock));
       } finally {
-        tell({ kind: "left", ...visit, leftAtMs: monotonicMs() });
+        visit.leftAtMs = monotonicMs();
       }
     });
   } catch (error) {
     const { code, message } = error as { readonly code: string; readonly message: string };
     if (!expected.includes(code)) throw error;
-    tell({ kind: "failed", worker, resource: name, code, message });
+    visit.failure = { code, message };
+  } finally {
+    visit.leftAtMs = Math.min(visit.leftAtMs, monotonicMs());
+    tell(visit);
+  }
+}
+
+/** Reads, works, and writes. If two workers ever did that at the same time, an update would be lost. */
+async function increment(
+  database: Database,
+  { name, fenced }: Resource,
+  visit: Visit,
+  lock: HeldLock,
+  work: () => Promise<void>,
+): Promise<void> {
+  const token = fenced ? lock.fence : undefined;
+  // A lock may end slightly before the end of its validity, because the clock that counts suspensions ticks in whole
+  // milliseconds.
+  const shorten = (): void => {
+    visit.validUntilMs = Math.min(visit.validUntilMs, monotonicMs());
+  };
+  lock.signal.addEventListener("abort", shorten, { once: true });
+  try {
+    const value = await database.read(name, token);
+    visit.readAtMs = monotonicMs();
+    await work();
+    visit.wroteAtMs = monotonicMs();
+    const remainingMs = lock.remainingMs();
+    if (remainingMs > 0) visit.validUntilMs = visit.wroteAtMs + remainingMs;
+    await database.write(name, value + 1, token);
+    visit.write = "accepted";
+  } catch (error) {
+    if (!(error instanceof StaleFenceError)) throw error;
+    Object.assign(visit, { write: "refused", newestFence: error.newestFence });
   }
 }

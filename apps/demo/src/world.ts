@@ -4,7 +4,7 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Database, memoryDatabase } from "./database.ts";
 import { serveMetrics } from "./metrics.ts";
 import { nodeNames, type Setup, sleeper } from "./options.ts";
-import type { WorkerEvent } from "./run.ts";
+import type { Visit } from "./run.ts";
 import { createWorker, usingOf, type Worker } from "./worker.ts";
 
 /** The nodes, workers and database of a run. */
@@ -12,10 +12,9 @@ export interface World {
   /** Inspects the resources, and locks nothing. */
   readonly redlock: Redlock;
   readonly database: Database;
-  /** Whether a node that comes back remembers its claims and counters. */
-  readonly nodeMemory: "kept" | "lost";
-  /** The metrics endpoints of the workers; none without `--metrics`. */
-  readonly metricsUrls: readonly string[];
+  /** The metrics of the first worker, and of those in the same process; undefined without `--metrics`. */
+  readonly metricsUrl: string | undefined;
+  /** The workers that contend, by name. */
   readonly contenders: ReadonlyMap<string, Worker>;
   readonly sleeper: Worker;
   kill(node: string): Promise<void>;
@@ -23,7 +22,7 @@ export interface World {
 }
 
 /** Builds everything in this process: nodes, database, and workers, each with its own `Redlock`. */
-export async function memoryWorld(setup: Setup, tell: (event: WorkerEvent) => void, cleanup: Cleanup): Promise<World> {
+export async function memoryWorld(setup: Setup, tell: (visit: Visit) => void, cleanup: Cleanup): Promise<World> {
   const mortals = new Map(nodeNames.map((name) => [name, mortalNode(name)]));
   const nodes = [...mortals.values()];
   const database = memoryDatabase();
@@ -38,8 +37,7 @@ export async function memoryWorld(setup: Setup, tell: (event: WorkerEvent) => vo
   return {
     redlock: new Redlock(nodes, setup.redlock),
     database,
-    nodeMemory: "lost",
-    metricsUrls: metrics ? [metrics.url] : [],
+    metricsUrl: metrics?.url,
     contenders: new Map(setup.workers.map((name) => [name, open(name)])),
     // As in a paused process, nothing extends the lock or notices its end.
     sleeper: { ...paused, approachWrite: () => paused.approachWrite({ autoExtend: false }) },

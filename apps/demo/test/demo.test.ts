@@ -44,6 +44,8 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
     expect(out).toMatch(/lost updates +0\n/);
     expect(out).toMatch(/ 3 of 5 nodes \| /);
     expect(out).toMatch(/ 5 of 5 nodes \| /);
+    const seconds = [...out.matchAll(/^ *(\d+)\.\d s {2}\d of 5 nodes \| /gm)].map(([, second]) => second);
+    expect(seconds).toEqual([...new Set(seconds)]);
     expect(storyOf(out)).toMatchInlineSnapshot(`
       [
         "6 workers read, wait and write counters: only the lock protects orders, stock and report; ledger also checks fencing tokens.",

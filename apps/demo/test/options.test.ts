@@ -1,23 +1,17 @@
 import { readCommand } from "@holdfast/app-kit/program";
 import { expect, test } from "vitest";
-import { parseOptions } from "../src/options.ts";
+import { parseOptions, type Setup } from "../src/options.ts";
+import { acts } from "../src/play.ts";
 
-test("parseOptions() has a default for every option", () => {
+test("parseOptions() reads all options, and has a default for each", () => {
   expect(parseOptions([])).toEqual({
     ...{ redis: false, locked: true, metrics: false, seconds: 20, workers: ["w1", "w2", "w3", "w4", "w5", "w6"] },
     redlock: { ttlMs: 2000, nodeTimeoutMs: 400, waitTimeoutMs: 1000 },
   });
-});
-
-test("parseOptions() reads all options", () => {
   expect(parseOptions(["--redis", "--seconds", "8", "--workers=3", "--break", "--metrics"])).toEqual({
     ...{ redis: true, locked: false, metrics: true, seconds: 8, workers: ["w1", "w2", "w3"] },
     redlock: { ttlMs: 1000, nodeTimeoutMs: 200, waitTimeoutMs: 500 },
   });
-});
-
-test("parseOptions() returns the help", () => {
-  expect(parseOptions(["--redis", "--help"])).toContain("--break");
 });
 
 test.each([
@@ -29,3 +23,14 @@ test.each([
 ])("parseOptions() refuses %j and names it", (args, message) => {
   expect(readCommand(args, parseOptions)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
 });
+
+test.each([5, 8, 20, 600])(
+  "acts of a run of %s s leave two nodes down for a while, and room for the pause",
+  (seconds) => {
+    const shares = Object.values(acts);
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+    expect((acts.firstRestart - acts.secondKill) * seconds).toBeGreaterThanOrEqual(1);
+    const { redlock } = parseOptions(["--seconds", String(seconds)]) as Setup;
+    expect((acts.end - acts.pause) * seconds * 1000).toBeGreaterThan(1.5 * redlock.ttlMs);
+  },
+);

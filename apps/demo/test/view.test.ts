@@ -1,11 +1,11 @@
-import { Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { colors, type Run, type WorkerEvent } from "../src/run.ts";
+import { colors, type Run } from "../src/run.ts";
 import { verdictOf } from "../src/verdict.ts";
-import { frame, plainView, summary } from "../src/view.ts";
-import { entered, goodRun, hearing, left, newRun, sampleTwice } from "./stories.ts";
+import { frame, summary } from "../src/view.ts";
+import { callOf, goodRun, hearing, newRun, visitOf } from "./stories.ts";
 
+const { red, yellow } = colors;
 const small = { columns: 80, rows: 24 };
 
 /** The lines of the picture without colours. */
@@ -13,14 +13,9 @@ function drawn(run: Run, nowMs = 0, size = small): string[] {
   return frame(run, nowMs, size).map(stripVTControlCharacters);
 }
 
-function waiting(count: number): WorkerEvent[] {
-  const names = Array.from({ length: count }, (_, index) => `w${index + 1}`);
-  return names.map((worker) => ({ kind: "waiting", worker, resource: "report" }));
-}
-
 describe("frame()", () => {
   it("frame() shows nodes, holders, waiting workers, tokens, counters and the log", () => {
-    const run = hearing([entered("w1", "orders", 10, 2000, 5), left({ fence: 10, enteredAtMs: 2000 })]);
+    const run = hearing([visitOf({ fence: 10, enteredAtMs: 2000 }), callOf("w2", "orders")]);
     run.beganAtMs = 0;
     run.nodes.set("n2", { state: "down", sinceMs: 4000 });
     run.nodes.set("n4", { state: "restarting", sinceMs: 4000 });
@@ -29,8 +24,7 @@ describe("frame()", () => {
       text: "2 workers read, wait and write counters: only the lock protects orders, stock and report.",
     });
     run.log.push({ atMs: 4000, text: "n2 was killed. 4 of 5 nodes are left." });
-    hearing([{ kind: "waiting", worker: "w2", resource: "orders" }], run);
-    run.sample("orders", { label: "w1", remainingMs: 1500, fence: 1_763_655_555_123_456, value: 1 });
+    run.samples.set("orders", { label: "w1", remainingMs: 1500, fence: 1_763_655_555_123_456, value: 1, lost: 0 });
     expect(`\n${drawn(run, 7000).join("\n")}\n`).toMatchInlineSnapshot(`
       "
        Holdfast  5 memory nodes · 2 workers · ttl 2.0 s
@@ -38,10 +32,10 @@ describe("frame()", () => {
        nodes     ● n1 up   ○ n2 down 3 s   ● n3 up   ◐ n4 restarting   ● n5 up
 
        resource      held by  ttl left             token             count  waiting
-       orders        w1       ━━━━━━━━━━─── 1.5 s  1763655555123456      1  w2
-       stock         free     ─────────────                              0  
-       report        free     ─────────────                              0  
-       ledger fenced free     ─────────────                              0  
+       orders        w1       ━━━━━━━━━━─── 1.5 s  1763655555123456      1  w2       
+       stock         free     ─────────────                              0           
+       report        free     ─────────────                              0           
+       ledger fenced free     ─────────────                              0           
 
        time      ━━━━━━━━━━━━━━━━━━━─────────────────────────────────── 7 of 20 s
        locks     1 granted   waits: median 5 ms, 99th percentile 5 ms
@@ -60,62 +54,28 @@ describe("frame()", () => {
     [120, 40],
     [200, 60],
   ])("frame() fits into %s columns and %s rows", (columns, rows) => {
-    const run = hearing(waiting(32), goodRun());
+    const waiting = Array.from({ length: 32 }, (_, index) => callOf(`w${index + 1}`, "report"));
+    const run = hearing(waiting, goodRun());
     run.nodes.set("n2", { state: "down", sinceMs: 0 });
     run.nodes.set("n4", { state: "down", sinceMs: 0 });
     run.fail(new Error("x".repeat(500)), "w1");
-    run.sample("ledger", { label: "sleeper", remainingMs: 1500, fence: Number.MAX_SAFE_INTEGER, value: 1 });
+    run.samples.set("ledger", {
+      ...{ label: "sleeper", remainingMs: 1500, fence: Number.MAX_SAFE_INTEGER, value: 1, lost: 0 },
+    });
     const lines = drawn(run, 99_000, { columns, rows });
     expect(lines.length).toBeLessThan(rows);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(columns);
+    expect(lines.find((line) => line.includes("report"))).toMatch(/ w1 w2.*…$/);
   });
 
-  it("frame() names as many waiting workers as fit", () => {
-    const lines = drawn(hearing(waiting(12)));
-    expect(lines.find((line) => line.includes("report"))).toMatch(/ w1 w2 \+10$/);
-  });
-
-  it("frame() highlights a lost update, and a run without locks", () => {
-    const run = hearing([left({})], newRun(["--break"]));
-    sampleTwice(run, "orders", 0);
+  it("frame() highlights a lost update, a run without locks, and the paused worker", () => {
+    const run = newRun(["--break"]);
+    run.samples.set("ledger", { label: "sleeper", remainingMs: 900, fence: 12, value: 0, lost: 1 });
+    run.isPaused = true;
     const lines = frame(run, 0, small).join("\n");
-    expect(lines).toContain(colors.red("1 lost"));
-    expect(lines).toContain("WITHOUT LOCKS");
-  });
-
-  it("frame() marks the paused worker until it has written", () => {
-    const run = newRun();
-    run.pause = { sinceMs: 0 };
-    run.sample("ledger", { label: "sleeper", remainingMs: 900, fence: 12, value: 0 });
-    expect(drawn(run).join("\n")).toContain("sleeper!");
-    hearing([left({ worker: "sleeper", resource: "ledger" })], run);
+    for (const text of [red("1 lost"), "WITHOUT LOCKS", "sleeper!"]) expect(lines).toContain(text);
+    run.isPaused = false;
     expect(drawn(run).join("\n")).not.toContain("sleeper!");
-  });
-});
-
-describe("plainView()", () => {
-  it("plainView() prints each line of the log once, and a status line", () => {
-    let output = "";
-    const stream = new Writable({
-      write(chunk, _encoding, done) {
-        output += chunk;
-        done();
-      },
-    });
-    const view = plainView(stream);
-    const run = hearing([entered("w1", "orders", 10, 2000, 5), left({ fence: 10, enteredAtMs: 2000 })]);
-    run.beganAtMs = 0;
-    run.nodes.set("n2", { state: "down", sinceMs: 4000 });
-    run.say("n2 was killed.");
-    view.show(run);
-    run.say("n4 was killed.");
-    view.show(run);
-    view.close();
-    const lines = stripVTControlCharacters(output).trimEnd().split("\n");
-    expect(lines.filter((line) => line.includes("n2 was killed"))).toHaveLength(1);
-    expect(lines.filter((line) => line.includes("n4 was killed"))).toHaveLength(1);
-    expect(lines.filter((line) => line.includes(" nodes | "))).toHaveLength(1);
-    expect(output).toContain("4 of 5 nodes | 1 locks | median wait 5 ms | lost updates 0 | stale writes refused 0");
   });
 });
 
@@ -146,11 +106,27 @@ describe("summary()", () => {
     `);
   });
 
-  it("summary() says what was violated, and counts lost locks", () => {
-    const lost = { kind: "failed", worker: "w1", resource: "orders", code: "LOCK_LOST", message: "expired" } as const;
-    const run = hearing([lost], goodRun());
-    run.sample("orders", { value: 1 });
+  it("summary() says what was violated, and counts and describes failures, but not the sleeper's lost lock", () => {
+    const failed = (code: string, worker = "w1", calledAtMs = 0) =>
+      callOf(worker, "orders", { calledAtMs, leftAtMs: 1, failure: { code, message: "late" } });
+    const run = hearing(
+      [
+        ...[failed("LOCK_LOST"), failed("LOCK_LOST", "sleeper"), failed("QUORUM_UNREACHABLE", "w1", 1)],
+        ...[failed("WAIT_TIMEOUT", "w2"), failed("FINISH", "w2", 1)],
+        visitOf({ resource: "ledger", fence: 3, write: "refused", newestFence: 4 }),
+      ],
+      goodRun(),
+    );
+    run.samples.set("orders", { value: 1, lost: 1 });
     expect(lines(run).at(-1)).toBe(" VIOLATED: no update was lost");
-    expect(lines(run).join("\n")).toMatch(/ locks lost +1\n/);
+    expect(lines(run).join("\n")).toMatch(
+      / went elsewhere +1 times.*\n[\s\S]* gave up, no quorum +1\n locks lost +1\n/,
+    );
+    expect(run.waiting("orders")).toEqual([]);
+    expect(run.log.map(({ text }) => text)).toEqual([
+      yellow("w1 lost its lock, and wrote nothing: late"),
+      yellow("w1 gave up: late"),
+      yellow("A late write of w1 to ledger was refused: 3 is below 4."),
+    ]);
   });
 });
