@@ -10,8 +10,7 @@ import { type BenchOptions, parseCommand } from "./options.ts";
 import { estimateMs, planOf, shuffled } from "./plan.ts";
 import { planText, sliceText } from "./progress.ts";
 import { goalLines } from "./report/goals.ts";
-import { summaryOf } from "./report/summary.ts";
-import { writeReport, writeStoresReport, writeWaitingReport } from "./report/write.ts";
+import { writeReport } from "./report/write.ts";
 import { run } from "./run.ts";
 import { describeDisk } from "./stores.ts";
 
@@ -36,10 +35,9 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   const seconds = Math.round(elapsedMs() / 1_000);
   const machine = await inspectMachine(subject);
   const recording = { machine, command, isQuick: scale.isQuick, seconds, notes, repeated, slices };
-  const goals = goalLines(summaryOf(slices));
+  const goals = goalLines(slices);
   if (goals !== "") console.log(`\n${goals}`);
-  const write = { libraries: writeReport, stores: writeStoresReport, waiting: writeWaitingReport }[subject];
   const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
-  console.log(`\nThe report is ${await write(folder, recording)}.`);
+  console.log(`\nThe report is ${await writeReport(subject, folder, recording)}.`);
   return true;
 }

@@ -1,21 +1,11 @@
 import { connectIoredis } from "@holdfast/app-kit/clients";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Redis } from "ioredis";
 import { atQuorum } from "./contenders/vote.ts";
 import { type Quartiles, quartilesOf } from "./measure/statistics.ts";
 import type { NetworkFunctions } from "./process/network.ts";
-
-/** Ports that lead to servers through a process that delays all bytes. */
-export interface Network {
-  /** Returns a port for each server. */
-  ports(targets: readonly number[]): Promise<readonly number[]>;
-  /**
-   * Sets the delay of all bytes, so that a `PING` to these servers takes the round trip until a majority has replied. 0 is no
-   * delay. Tries several delays, and resolves with the time of a `PING` with the last one: the median of some.
-   */
-  setRoundTrip(targets: readonly number[], roundTripMs: number): Promise<number>;
-}
 
 interface Link {
   readonly port: number;
@@ -27,12 +17,9 @@ const trials = 5;
 const tolerance = 0.04;
 const pings = 20;
 
-/**
- * Starts the process.
- *
- * @param program see `process/network.ts`
- */
-export function startNetwork(program: string, cleanup: Cleanup): Network {
+/** Starts a process that delays all bytes on their way to these servers. */
+export async function startNetwork(cleanup: Cleanup) {
+  const program = await bundleProgram(new URL("process/network.ts", import.meta.url));
   const worker = startWorkerProcess<NetworkFunctions>(program, { name: "the network" });
   cleanup.defer(worker.stop);
   const links = new Map<number, Promise<Link>>();
@@ -49,8 +36,13 @@ export function startNetwork(program: string, cleanup: Cleanup): Network {
     return Promise.all(targets.map((target) => links.get(target) as Promise<Link>));
   };
   return {
-    ports: async (targets) => (await linksTo(targets)).map(({ port }) => port),
-    async setRoundTrip(targets, roundTripMs) {
+    /** Returns a port for each server. */
+    portsTo: async (targets: readonly number[]) => (await linksTo(targets)).map(({ port }) => port),
+    /**
+     * Sets the delay of all bytes, so that a `PING` to these servers takes the round trip until a majority has replied. 0 is
+     * no delay. Tries several delays, and resolves with the time of a `PING` with the last one: the median of some.
+     */
+    async setRoundTrip(targets: readonly number[], roundTripMs: number): Promise<number> {
       const to = await linksTo(targets);
       const key = [roundTripMs, ...targets].join(" ");
       let delayMs = delaysMs.get(key) ?? roundTripMs / 2;

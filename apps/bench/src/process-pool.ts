@@ -1,6 +1,7 @@
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Contender } from "./contenders/contender.ts";
-import type { Calls } from "./process/calls.ts";
+import type { Calls } from "./process/main.ts";
 
 /** A measured process. */
 export interface MeasuredProcess extends WorkerProcess<Calls> {
@@ -9,20 +10,17 @@ export interface MeasuredProcess extends WorkerProcess<Calls> {
 }
 
 /** The processes of a cell. Each belongs to one contender, so that no two share the code that V8 has optimised. */
-export interface ProcessPool {
-  /** Returns the contender's process of this number, started if there is none. */
-  process(contender: Contender, number: number): MeasuredProcess;
-  /** Kills all processes, and resolves when they have ended. */
-  clear(): Promise<void>;
-}
+export type ProcessPool = Awaited<ReturnType<typeof createProcessPool>>;
 
 /**
  * Makes an empty pool.
  *
- * @param program the program of its processes
  * @param sizeMax how many processes there may be; the least recently used are killed to make room
+ * @param program the program of its processes. It is bundled, because a TypeScript loader would add code to every measured
+ *   function
  */
-export function createProcessPool(program: string, sizeMax: number): ProcessPool {
+export async function createProcessPool(sizeMax: number, program = new URL("process/main.ts", import.meta.url)) {
+  const bundle = await bundleProgram(program);
   const processes = new Map<string, MeasuredProcess>();
   const ends: Promise<unknown>[] = [];
   const start = (name: string): MeasuredProcess => {
@@ -32,12 +30,13 @@ export function createProcessPool(program: string, sizeMax: number): ProcessPool
       process.kill();
       processes.delete(oldest);
     }
-    const process = Object.assign(startWorkerProcess<Calls>(program, { name }), { isWarm: false });
+    const process = Object.assign(startWorkerProcess<Calls>(bundle, { name }), { isWarm: false });
     ends.push(process.ended);
     return process;
   };
   return {
-    process({ name }, number) {
+    /** Returns the contender's process of this number, started if there is none. */
+    process({ name }: Contender, number: number): MeasuredProcess {
       const key = `${name} ${number}`;
       const known = processes.get(key);
       processes.delete(key); // the order of the map is that of the last use
@@ -45,7 +44,8 @@ export function createProcessPool(program: string, sizeMax: number): ProcessPool
       processes.set(key, process);
       return process;
     },
-    async clear() {
+    /** Kills all processes, and resolves when they have ended. */
+    async clear(): Promise<void> {
       for (const process of processes.values()) process.kill();
       await Promise.all(ends.splice(0));
     },

@@ -1,7 +1,7 @@
 /** The progress of a run. */
 
 import { valueText } from "@holdfast/app-kit/charts";
-import { measureNamed } from "./measure/measures.ts";
+import { measures } from "./measure/measures.ts";
 import type { Step } from "./plan.ts";
 import type { Slice } from "./record.ts";
 import { countOf } from "./workloads/workload.ts";
@@ -19,7 +19,7 @@ export function planText(steps: readonly Step[], estimateMs: number): string {
 export function sliceText({ workload, contender, round }: Step, slice: Slice, elapsedMs: number): string {
   const [first] = workload.columns;
   const value = slice.figures?.[first];
-  const measure = measureNamed(first);
+  const measure = measures[first];
   const text =
     value === undefined
       ? (slice.error ?? "nothing measured")

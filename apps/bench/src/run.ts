@@ -1,5 +1,4 @@
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { bundlePrograms } from "./bundle.ts";
 import { watchOthers } from "./load.ts";
 import type { Step } from "./plan.ts";
 import { createProcessPool, type MeasuredProcess } from "./process-pool.ts";
@@ -40,10 +39,9 @@ export async function run(
   signal: AbortSignal,
   onSlice: (slice: Slice, step: Step) => void,
 ): Promise<Measured> {
-  const programs = await bundlePrograms();
-  const pool = createProcessPool(programs.measured, processesMax);
+  const pool = await createProcessPool(processesMax);
   cleanup.defer(() => pool.clear());
-  const servers = createServers(programs.network, cleanup);
+  const servers = createServers(cleanup);
   const stores = createStores(cleanup);
   let measurements = 0;
   const measure = async ({ workload, cell, contender, round }: Step): Promise<Slice> => {

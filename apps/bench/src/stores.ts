@@ -11,49 +11,38 @@ import pg from "pg";
 import type { StoreName } from "./contenders/contender.ts";
 import { treeCpuUs } from "./load.ts";
 import { quartilesOf } from "./measure/statistics.ts";
-
-/** A running store. */
-export interface RunningStore {
-  /** The URL of its server, or the path of its file. */
-  readonly address: string;
-  /** The processor time of all processes of its server until now, in microseconds. NaN without a server. */
-  cpuUs(): number;
-}
+import type { Place } from "./servers.ts";
 
 /** One store of each kind and durability, started on first use. */
-export interface Stores {
-  /**
-   * Returns a store.
-   *
-   * @param isSynced whether each change is synced to the disk before the reply
-   */
-  get(name: StoreName, isSynced: boolean): Promise<RunningStore>;
-}
+export type Stores = ReturnType<typeof createStores>;
 
 /**
  * Makes an empty set of stores.
  *
  * @param cleanup stops their servers, and removes their files
  */
-export function createStores(cleanup: Cleanup): Stores {
-  const all = new Map<string, Promise<RunningStore>>();
-  return {
-    get(name, isSynced) {
-      const key = `${name} ${isSynced}`;
-      const store = all.get(key) ?? start[name](isSynced, cleanup);
-      all.set(key, store);
-      return store;
-    },
+export function createStores(cleanup: Cleanup) {
+  const all = new Map<string, Promise<Place>>();
+  /**
+   * Returns a store.
+   *
+   * @param isSynced whether each change is synced to the disk before the reply
+   */
+  return (name: StoreName, isSynced: boolean): Promise<Place> => {
+    const key = `${name} ${isSynced}`;
+    const store = all.get(key) ?? start[name](isSynced, cleanup);
+    all.set(key, store);
+    return store;
   };
 }
 
-type Start = (isSynced: boolean, cleanup: Cleanup) => Promise<RunningStore>;
+type Start = (isSynced: boolean, cleanup: Cleanup) => Promise<Place>;
 
 const start: Readonly<Record<StoreName, Start>> = {
   async redis(isSynced, cleanup) {
     const server = await startRedisServer({ appendonly: isSynced });
     cleanup.defer(() => server.stop());
-    return { address: server.url, cpuUs: () => treeCpuUs(server.pid) };
+    return storeAt(server.url, server.pid);
   },
 
   async postgres(isSynced, cleanup) {
@@ -64,7 +53,7 @@ const start: Readonly<Record<StoreName, Start>> = {
     await client.connect();
     await client.query(createTable());
     await client.end();
-    return { address: server.connectionString, cpuUs: () => treeCpuUs(server.pid) };
+    return storeAt(server.connectionString, server.pid);
   },
 
   async etcd(isSynced, cleanup) {
@@ -72,14 +61,25 @@ const start: Readonly<Record<StoreName, Start>> = {
     const folder = await folderFor(isSynced, cleanup);
     const server = await startEtcdServer({ args: ["--data-dir", join(folder, "data")] });
     cleanup.defer(() => server.stop());
-    return { address: server.url, cpuUs: () => treeCpuUs(server.pid) };
+    return storeAt(server.url, server.pid);
   },
 
   async sqlite(isSynced, cleanup) {
-    const folder = await folderFor(isSynced, cleanup);
-    return { address: join(folder, "locks.db"), cpuUs: () => Number.NaN };
+    return storeAt(join(await folderFor(isSynced, cleanup), "locks.db"));
   },
 };
+
+/** A store at the URL of its server, or the path of its file. */
+function storeAt(address: string, pid?: number): Place {
+  const cpuUs = () => (pid === undefined ? Number.NaN : treeCpuUs(pid));
+  return {
+    addresses: [address],
+    async watch() {
+      const beforeUs = cpuUs();
+      return async () => ({ cpuUs: cpuUs() - beforeUs, bytes: Number.NaN });
+    },
+  };
+}
 
 /** A file system in memory, where a sync costs nothing. */
 const memoryFolder = "/dev/shm";

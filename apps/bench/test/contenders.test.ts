@@ -1,7 +1,6 @@
 import { isNightly, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { contenderNamed, everyone } from "../src/contenders/index.ts";
-import { ttlMs } from "../src/process/calls.ts";
 
 let servers: RedisServer[];
 
@@ -27,11 +26,11 @@ describe.each(overRedis)("$name", ({ name, store, load, settings }) => {
       const found = await Promise.all(some.map((server) => server.command("KEYS", `*${key}`)));
       return (found.flat() as string[]).filter((one) => !one.includes("fence:"));
     };
-    const release = await client.acquire(key, ttlMs);
+    const release = await client.acquire(key);
     if (store === "redis") await expect.poll(lockKeys).toHaveLength(count);
     await release();
     await expect.poll(lockKeys).toHaveLength(0);
-    await (await client.acquire(key, ttlMs))();
+    await (await client.acquire(key))();
     await client.close();
   });
 });
@@ -41,8 +40,8 @@ test("bare hands a lock over when a majority of the servers has published its re
   const connect = await load();
   const ports = servers.map(({ port }) => port);
   const [holder, waiter] = [await connect(ports, settings), await connect(ports, settings)];
-  const release = await holder.acquire("handed-over", ttlMs);
-  const acquired = waiter.acquire("handed-over", ttlMs);
+  const release = await holder.acquire("handed-over");
+  const acquired = waiter.acquire("handed-over");
   const subscribers = async () => String(await servers[0]?.command("PUBSUB", "NUMSUB", "handed-over"));
   await expect.poll(subscribers).toBe("handed-over,2");
   await release();

@@ -1,27 +1,23 @@
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundlePrograms } from "../src/bundle.ts";
 import { contenderNamed } from "../src/contenders/index.ts";
 import type { Figures, MeasureName } from "../src/measure/measures.ts";
 import { createProcessPool, type ProcessPool } from "../src/process-pool.ts";
 import { quick } from "../src/scale.ts";
-import { createServers, type Servers } from "../src/servers.ts";
-import { createStores, type Stores } from "../src/stores.ts";
+import { createServers } from "../src/servers.ts";
+import { createStores } from "../src/stores.ts";
 import { counts } from "../src/workloads/counts.ts";
 import { limits } from "./limits.ts";
 
 const cleanup = createCleanup();
+const servers = createServers(cleanup);
+const stores = createStores(cleanup);
 let pool: ProcessPool;
-let servers: Servers;
-let stores: Stores;
 
 beforeAll(async () => {
-  const programs = await bundlePrograms();
-  pool = createProcessPool(programs.measured, 4);
+  pool = await createProcessPool(4);
   cleanup.defer(() => pool.clear());
-  servers = createServers(programs.network, cleanup);
-  stores = createStores(cleanup);
-  await servers.ports(5);
+  await servers.at(5);
 });
 
 afterAll(() => cleanup.run());

@@ -1,13 +1,12 @@
-import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { expect, onTestFinished, test } from "vitest";
 import { contenderNamed } from "../src/contenders/index.ts";
 import { createProcessPool } from "../src/process-pool.ts";
 
-const program = await bundleProgram(new URL("./fixtures/measured.ts", import.meta.url));
+const program = new URL("./fixtures/measured.ts", import.meta.url);
 
 test("ProcessPool.process() keeps processes while there is room, and replaces one that has ended", async () => {
   const [contender, other] = [contenderNamed("raw ioredis"), contenderNamed("redlock 4")];
-  const pool = createProcessPool(program, 2);
+  const pool = await createProcessPool(2, program);
   onTestFinished(() => pool.clear());
   const idOf = (one: typeof contender, number: number): Promise<number> =>
     pool.process(one, number).call("releaseOne", 30_000); // the fixture replies with its process id

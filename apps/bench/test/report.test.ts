@@ -7,43 +7,42 @@ import { chartsOf } from "../src/report/charts.ts";
 import { goalLines } from "../src/report/goals.ts";
 import { pageOf } from "../src/report/page.ts";
 import { storesPageOf } from "../src/report/stores-page.ts";
-import { summaryOf } from "../src/report/summary.ts";
-import { quartilesText } from "../src/report/text.ts";
+import { type MeasuredCell, measuredCells } from "../src/report/summary.ts";
 import { type ReportFigures, writeReport } from "../src/report/write.ts";
+import { contended } from "../src/workloads/contended.ts";
+import { uncontended } from "../src/workloads/uncontended.ts";
 import { recording, storesRecording } from "./recording.ts";
 
-const summary = summaryOf(recording.slices);
-const uncontended = { workload: "uncontended", cell: "5 servers, 100 at a time" };
-const contended = { workload: "contended", cell: "5 processes × 10 workers" };
+const [at100] = measuredCells(uncontended, recording.slices) as [MeasuredCell];
+const [inProcesses] = measuredCells(contended, recording.slices) as [MeasuredCell];
 
-test("Summary.value() has medians with quartiles, or the worst round", () => {
-  const quartiles = summary.value(uncontended, "holdfast/ioredis", "pairsPerSecond");
+test("MeasuredCell.value() has medians with quartiles, or the worst round", () => {
+  const quartiles = at100.value("holdfast/ioredis", "pairsPerSecond");
   expect(quartiles).toEqual({ low: 18_750, median: 22_500, high: 26_250 });
-  expect(summary.value(contended, "holdfast/ioredis", "waitMaxMs")?.median).toBe(900);
-  expect(summary.value(contended, "redlock 4", "waitMaxMs")).toBeUndefined();
+  expect(inProcesses.value("holdfast/ioredis", "waitMaxMs")?.median).toBe(900);
+  expect(inProcesses.value("redlock 4", "waitMaxMs")).toBeUndefined();
 });
 
-test("Summary.ratio() compares medians", () => {
-  expect(summary.ratio(uncontended, "holdfast/ioredis", "raw ioredis", "pairsPerSecond")).toBe(6);
-  expect(summary.ratio(uncontended, "holdfast/ioredis", "redlock 4", "pairsPerSecond")).toBeUndefined();
+test("MeasuredCell.ratio() compares medians", () => {
+  expect(at100.ratio("holdfast/ioredis", "raw ioredis", "pairsPerSecond")).toBe(6);
+  expect(at100.ratio("holdfast/ioredis", "redlock 4", "pairsPerSecond")).toBeUndefined();
 });
 
-test("Summary.ranked() has the best first, and those without a value last", () => {
-  const names = (measure: "pairsPerSecond" | "serverCpuUs"): string[] =>
-    summary.ranked(uncontended, measure).map(({ name }) => name);
+test("MeasuredCell.ranked() has the best first, and those without a value last", () => {
+  const names = (measure: "pairsPerSecond" | "serverCpuUs"): string[] => at100.ranked(measure).map(({ name }) => name);
   expect(names("pairsPerSecond").at(0)).toBe("holdfast/ioredis");
   expect(names("pairsPerSecond").at(-1)).toBe("redis-semaphore");
   expect(names("serverCpuUs").slice(0, 3)).toEqual(["holdfast/ioredis", "redis-semaphore", "redlock 5 beta"]);
   expect(names("serverCpuUs")).toHaveLength(6);
 });
 
-test("Summary.bestPeer() is the fastest other library with default settings, over any client", () => {
-  expect(summary.bestPeer(uncontended, "pairsPerSecond")?.name).toBe("redlock-universal/node-redis");
-  expect(summary.bestPeer(contended, "locksPerSecond")).toBeUndefined();
+test("MeasuredCell.bestPeer() is the fastest other library with default settings, over any client", () => {
+  expect(at100.bestPeer("pairsPerSecond")?.name).toBe("redlock-universal/node-redis");
+  expect(inProcesses.bestPeer("locksPerSecond")).toBeUndefined();
 });
 
 test("goalLines() has a row for each cell, with the ratio, the goal, and the ratio of the bound", () => {
-  const [title, head, row] = goalLines(summary).split("\n");
+  const [title, head, row] = goalLines(recording.slices).split("\n");
   expect(title).toBe("Pairs a second");
   expect(head).toMatch(/^ +holdfast\/ioredis +ratio +goal +by hand +ratio to$/);
   expect(row).toMatch(
@@ -56,7 +55,7 @@ test("goalLines() names goals that are not reached, for measures of which less i
     ...slice,
     figures: { ...slice.figures, cpuUs: slice.contender === "holdfast/ioredis" ? 30 : 100 },
   }));
-  const lines = goalLines(summaryOf(slower));
+  const lines = goalLines(slower);
   expect(lines).toMatch(/^5 servers, 100 at a time +30\.0 +0\.30 +≤ 0\.20 +not reached /m);
   expect(lines).toMatch(/round trips of 0\.5 ms +135 +0\.90 +≥ 0\.97 +not reached/);
 });
@@ -85,11 +84,17 @@ test("pageOf() starts with the goals, and then covers promises, round trips and 
 test("writeReport() writes the page, the charts that it shows, and a row of figures for each contender in a cell", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const page = await readFile(await writeReport(folder, recording), "utf8");
+  const page = await readFile(await writeReport("libraries", folder, recording), "utf8");
   const { run, rows } = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
   expect(run).toMatchObject({ command: "pnpm bench --quick", repeated: 3 });
   expect(rows).toContainEqual({
-    ...{ ...uncontended, contender: "holdfast/ioredis", rounds: 2, pairsPerSecond: [18_750, 22_500, 26_250] },
+    ...{
+      workload: "uncontended",
+      cell: "5 servers, 100 at a time",
+      contender: "holdfast/ioredis",
+      rounds: 2,
+      pairsPerSecond: [18_750, 22_500, 26_250],
+    },
     ...{ clientCpuUs: [12.5, 15, 17.5], serverCpuUs: [20, 20, 20] },
   });
   const shown = [...page.matchAll(/\]\(\.\/charts\/(.*?\.svg)\)/g)].map(([, file]) => file as string);
@@ -106,7 +111,7 @@ test("chartsOf() marks what each library promises, and not what it promises only
     const cell = `${servers}, 1 at a time`;
     const names = ["holdfast/ioredis", "redlock 4", "redlock-universal/ioredis", "raw ioredis"];
     const slices = names.map((contender) => ({ workload: "uncontended", cell, contender, round: 1, othersShare: 0 }));
-    return chartsOf(summaryOf(slices))[0]?.notes;
+    return chartsOf(slices)[0]?.notes;
   };
   expect(notesOf("5 servers")).toEqual({
     ...{ "holdfast/ioredis": "T V W E", "redlock 4": "V", "redlock-universal/ioredis": "V E" },
@@ -121,11 +126,6 @@ test("chartSvg() draws every chart of the published report from its figures", as
   for (const chart of figures.charts) {
     expect(await readFile(join(folder, chart.file), "utf8")).toBe(chartSvg(figures, chart));
   }
-});
-
-test("quartilesText() omits quartiles that equal the median", () => {
-  expect(quartilesText({ low: 1.001, median: 1.002, high: 1.003 }, { format: "ratio" })).toBe("1.00");
-  expect(quartilesText({ low: 1, median: 2, high: 3 }, { format: "whole" })).toBe("2 (1 – 3)");
 });
 
 test("storesPageOf() has each store beside the usual way to lock there, with the ratio of the two in each round", () => {

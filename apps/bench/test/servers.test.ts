@@ -1,17 +1,14 @@
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
-import { bundlePrograms } from "../src/bundle.ts";
 import { createServers } from "../src/servers.ts";
 
-test("Servers.remotePorts() lead through a network that delays each reply by the round trip that was set", async () => {
+test("Servers.at() leads through a network that delays each reply by the round trip", async () => {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());
-  const { network } = await bundlePrograms();
-  const servers = createServers(network, cleanup);
-  const [port = 0] = await servers.remotePorts(1);
-  expect(await servers.setRoundTrip(1, 20)).toBeGreaterThan(18);
-  const redis = new Redis({ host: "127.0.0.1", port });
+  const { addresses, delay } = await createServers(cleanup).at(1, 20);
+  expect(await delay?.(true)).toBeGreaterThan(18);
+  const redis = new Redis(addresses[0] as number);
   cleanup.defer(() => redis.disconnect());
   await redis.ping();
   const tookMs: number[] = [];

@@ -6,7 +6,6 @@ export interface Contender {
   readonly name: string;
   /** Holdfast, another library, or a lock written by hand over a client or a socket. */
   readonly role: "holdfast" | "peer" | "reference";
-  readonly client: "ioredis" | "node-redis" | "none";
   /** Where it keeps locks. */
   readonly store: StoreName | "memory";
   readonly settings: Settings;
@@ -59,9 +58,9 @@ export type Connect = (addresses: readonly Address[], settings: Settings) => Pro
 /** One user of a library, with connections of its own. */
 export interface Client {
   /** Waits for a lock as the library does; rejects when the library gives up. */
-  acquire(key: string, ttlMs: number): Promise<Release>;
+  acquire(key: string): Promise<Release>;
   /** Waits for one lock on all keys; only Holdfast has it. */
-  acquireAll?(keys: readonly string[], ttlMs: number): Promise<Release>;
+  acquireAll?(keys: readonly string[]): Promise<Release>;
   /** Closes the connections. Calls in flight may fail. */
   close(): Promise<void> | void;
 }
@@ -69,12 +68,15 @@ export interface Client {
 /** Releases a lock. */
 export type Release = () => PromiseLike<unknown>;
 
+/** The ttl of every lock. */
+export const ttlMs = 10_000;
+
 /** Returns a function that acquires one lock on all keys. */
-export function acquireOf(client: Client, keys: readonly string[], ttlMs: number): () => Promise<Release> {
+export function acquireOf(client: Client, keys: readonly string[]): () => Promise<Release> {
   const [key, ...more] = keys;
-  if (key !== undefined && more.length === 0) return () => client.acquire(key, ttlMs);
+  if (key !== undefined && more.length === 0) return () => client.acquire(key);
   return () => {
     if (client.acquireAll === undefined) throw new TypeError("it locks one key at a time");
-    return client.acquireAll(keys, ttlMs);
+    return client.acquireAll(keys);
   };
 }

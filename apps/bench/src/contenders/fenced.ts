@@ -1,7 +1,7 @@
 /** A lock with a fencing token by ioredis alone. */
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import type { Redis } from "ioredis";
-import type { Connect } from "./contender.ts";
+import { type Connect, ttlMs } from "./contender.ts";
 import { type RawServer, rawClient } from "./raw.ts";
 
 /**
@@ -78,7 +78,7 @@ async function fencedServer(client: Redis, isBatching: boolean): Promise<RawServ
       if (!isBatching) flush();
     });
   return {
-    set: (key, value, ttlMs) => call("a", [key, `fence:{${key}}`], [value, String(ttlMs), String(Date.now() * 1_000)]),
+    set: (key, value) => call("a", [key, `fence:{${key}}`], [value, String(ttlMs), String(Date.now() * 1_000)]),
     delete: (key, value) => call("r", [key, `waiting:{${key}}`], [value]),
   };
 }

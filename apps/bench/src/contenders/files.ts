@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { sqliteNode } from "@holdfast/sqlite";
 import { lock } from "proper-lockfile";
-import type { Connect } from "./contender.ts";
+import { type Connect, ttlMs } from "./contender.ts";
 import { holdfastClient } from "./holdfast-client.ts";
 import { pollMs } from "./polling.ts";
 
@@ -15,7 +15,7 @@ export const lockfile: Connect = async ([path]) => {
   const folder = dirname(String(path));
   const retries = { forever: true, factor: 1, minTimeout: pollMs, maxTimeout: pollMs };
   return {
-    acquire: (key, stale) => lock(join(folder, key), { realpath: false, stale, retries }),
+    acquire: (key) => lock(join(folder, key), { realpath: false, stale: ttlMs, retries }),
     close: () => {},
   };
 };

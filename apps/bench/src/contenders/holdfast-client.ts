@@ -1,5 +1,5 @@
-import { type Lock, type LockNode, Redlock } from "@holdfast/core";
-import type { Client, Release, Settings } from "./contender.ts";
+import { type LockNode, Redlock } from "@holdfast/core";
+import { type Client, type Settings, ttlMs } from "./contender.ts";
 
 /** Locks with these nodes. `disconnect` closes what the nodes use, once they are closed. */
 export function holdfastClient(
@@ -8,12 +8,11 @@ export function holdfastClient(
   disconnect: () => Promise<void> | void,
 ): Client {
   const redlock = new Redlock(nodes, isPatient ? { nodeTimeoutMs: 5_000 } : {});
-  const releaseOf = (lock: Lock): Release => {
-    return () => lock.release();
-  };
+  const acquire = (keys: string | readonly string[]) =>
+    redlock.acquire(keys, { ttlMs }).then((lock) => () => lock.release());
   return {
-    acquire: (key, ttlMs) => redlock.acquire(key, { ttlMs }).then(releaseOf),
-    acquireAll: (keys, ttlMs) => redlock.acquire(keys, { ttlMs }).then(releaseOf),
+    acquire,
+    acquireAll: acquire,
     async close() {
       await redlock.close();
       await disconnect();

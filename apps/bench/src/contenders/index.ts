@@ -17,46 +17,40 @@ const holdfastPromises: Promises = {
   waiting: "first in, first out within a process; between processes, waiting lists on the servers",
 };
 
-/** From the sources of the versions in `package.json`. */
-const peerPromises = {
-  redlock4: { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" },
-  redlock5: { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" },
-  semaphore: { extension: "always", waiting: "polls every 10 ms for 10 s" },
-  universal: {
-    checkedValidity: overSeveralServers,
-    extension: "`using`",
-    waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
-  },
-} satisfies Record<string, Promises>;
-
-export const holdfastIoredis: Contender = library(
-  "holdfast/ioredis",
-  holdfastPromises,
+export const holdfastIoredis: Contender = holdfastOver(
+  "ioredis",
   async () => (await import("./holdfast.ts")).overIoredis,
-  { role: "holdfast" },
 );
 const holdfast: readonly Contender[] = [
   holdfastIoredis,
-  library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).overNodeRedis, {
-    role: "holdfast",
-    client: "node-redis",
-  }),
+  holdfastOver("node-redis", async () => (await import("./holdfast.ts")).overNodeRedis),
 ];
 
-const { redlock4, redlock5, semaphore, universal } = peerPromises;
+// From the sources of the versions in `package.json`.
+const ofRedlock5: Promises = { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" };
+const ofUniversal: Promises = {
+  checkedValidity: overSeveralServers,
+  extension: "`using`",
+  waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
+};
 const ioredisPeers: readonly Contender[] = [
-  library("redlock 4", redlock4, async () => (await import("./redlock.ts")).redlock4),
-  library("redlock 5 beta", redlock5, async () => (await import("./redlock.ts")).redlock5),
-  library("@sesamecare-oss/redlock", redlock5, async () => (await import("./redlock.ts")).sesamecare),
-  library("redis-semaphore", semaphore, async () => (await import("./redis-semaphore.ts")).connect),
-  library("redlock-universal/ioredis", universal, async () => (await import("./universal.ts")).overIoredis),
+  peer(
+    "redlock 4",
+    { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" },
+    async () => (await import("./redlock.ts")).redlock4,
+  ),
+  peer("redlock 5 beta", ofRedlock5, async () => (await import("./redlock.ts")).redlock5),
+  peer("@sesamecare-oss/redlock", ofRedlock5, async () => (await import("./redlock.ts")).sesamecare),
+  peer(
+    "redis-semaphore",
+    { extension: "always", waiting: "polls every 10 ms for 10 s" },
+    async () => (await import("./redis-semaphore.ts")).connect,
+  ),
+  peer("redlock-universal/ioredis", ofUniversal, async () => (await import("./universal.ts")).overIoredis),
 ];
-
 const peers: readonly Contender[] = [
   ...ioredisPeers,
-  library("redlock-universal/node-redis", universal, async () => (await import("./universal.ts")).overNodeRedis, {
-    client: "node-redis",
-  }),
+  peer("redlock-universal/node-redis", ofUniversal, async () => (await import("./universal.ts")).overNodeRedis),
 ];
 
 /** One of each kind of retry loop. */
@@ -65,21 +59,18 @@ const tuned: readonly Contender[] = ioredisPeers
   .map((contender) => variant(contender, "tuned"));
 
 const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).overIoredis);
+const fenced = reference("raw ioredis, fenced", async () => (await import("./fenced.ts")).connect);
 const bound: readonly Contender[] = [
-  reference("raw ioredis, fenced", async () => (await import("./fenced.ts")).connect),
-  {
-    ...reference("raw ioredis, fenced, batching", async () => (await import("./fenced.ts")).connect),
-    settings: { ...defaults, isBatching: true },
-  },
+  fenced,
+  { ...fenced, name: "raw ioredis, fenced, batching", settings: { ...defaults, isBatching: true } },
 ];
 const publishing = reference("bare", async () => (await import("./published.ts")).connect);
 
 /** Core over nodes in its own process, to count core's own share of a lock. */
-export const inMemory: Contender = library(
-  "holdfast/memory",
-  holdfastPromises,
+export const inMemory: Contender = holdfastOver(
+  "memory",
   async () => (await import("./holdfast.ts")).overMemory,
-  { role: "holdfast", client: "none", store: "memory" },
+  "memory",
 );
 
 /** Two ways to lock with one store. */
@@ -96,21 +87,18 @@ export interface StorePair {
 export const storePairs: readonly StorePair[] = [
   {
     ...{ store: "postgres", title: "PostgreSQL" },
-    holdfast: holdfastOver("postgres", async () => (await import("./postgres.ts")).overPool),
-    other: {
-      ...reference("pg_advisory_lock", async () => (await import("./postgres.ts")).advisory),
-      ...over("postgres"),
-    },
+    holdfast: holdfastOver("postgres", async () => (await import("./postgres.ts")).overPool, "postgres"),
+    other: reference("pg_advisory_lock", async () => (await import("./postgres.ts")).advisory, "postgres"),
   },
   {
     ...{ store: "etcd", title: "etcd" },
-    holdfast: holdfastOver("etcd", async () => (await import("./etcd.ts")).overEtcd),
-    other: { ...reference("etcd lock service", async () => (await import("./etcd.ts")).lockService), ...over("etcd") },
+    holdfast: holdfastOver("etcd", async () => (await import("./etcd.ts")).overEtcd, "etcd"),
+    other: reference("etcd lock service", async () => (await import("./etcd.ts")).lockService, "etcd"),
   },
   {
     ...{ store: "sqlite", title: "SQLite" },
-    holdfast: holdfastOver("sqlite", async () => (await import("./files.ts")).overSqlite),
-    other: { ...reference("proper-lockfile", async () => (await import("./files.ts")).lockfile), ...over("sqlite") },
+    holdfast: holdfastOver("sqlite", async () => (await import("./files.ts")).overSqlite, "sqlite"),
+    other: reference("proper-lockfile", async () => (await import("./files.ts")).lockfile, "sqlite"),
   },
   {
     ...{ store: "redis", title: "Redis", holdfast: holdfastIoredis },
@@ -150,27 +138,18 @@ export function contenderNamed(name: string): Contender {
   return found;
 }
 
-function library(
-  name: string,
-  promises: Promises,
-  load: () => Promise<Connect>,
-  more: Partial<Contender> = {},
-): Contender {
-  return { name, role: "peer", client: "ioredis", store: "redis", settings: defaults, promises, load, ...more };
+function reference(name: string, load: () => Promise<Connect>, store: Contender["store"] = "redis"): Contender {
+  return { name, role: "reference", store, settings: defaults, load };
+}
+
+function peer(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
+  return { ...reference(name, load), role: "peer", promises };
+}
+
+function holdfastOver(client: string, load: () => Promise<Connect>, store?: Contender["store"]): Contender {
+  return { ...reference(`holdfast/${client}`, load, store), role: "holdfast", promises: holdfastPromises };
 }
 
 function variant(contender: Contender, waiting: Settings["waiting"]): Contender {
   return { ...contender, name: `${contender.name}, ${waiting}`, settings: { ...defaults, waiting } };
-}
-
-function reference(name: string, load: () => Promise<Connect>): Contender {
-  return { name, role: "reference", client: "ioredis", store: "redis", settings: defaults, load };
-}
-
-function holdfastOver(store: StoreName, load: () => Promise<Connect>): Contender {
-  return library(`holdfast/${store}`, holdfastPromises, load, { role: "holdfast", ...over(store) });
-}
-
-function over(store: StoreName): Pick<Contender, "client" | "store"> {
-  return { client: "none", store };
 }

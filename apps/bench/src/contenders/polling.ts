@@ -10,10 +10,10 @@ const waitMs = 10_000;
 export const connect: Connect = async (ports, settings) => {
   const client = await overIoredis(ports, settings);
   return {
-    async acquire(key, ttlMs) {
+    async acquire(key) {
       for (const endMs = performance.now() + waitMs; ; await sleep(pollMs)) {
         try {
-          return await client.acquire(key, ttlMs);
+          return await client.acquire(key);
         } catch (error) {
           if (performance.now() > endMs) throw error;
         }

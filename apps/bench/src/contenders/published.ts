@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
-import type { Connect } from "./contender.ts";
+import { type Connect, ttlMs } from "./contender.ts";
 import { compareAndDelete } from "./raw.ts";
 import { atQuorum, quorumOf } from "./vote.ts";
 
@@ -24,7 +24,7 @@ export const connect: Connect = async (ports) => {
   const [release] = await load(releaseAndPublish);
   const run = (sha: unknown, key: string, value: string) =>
     atQuorum(clients, (client) => client.evalsha(String(sha), 1, key, value));
-  const claim = (key: string, value: string, ttlMs: number) =>
+  const claim = (key: string, value: string) =>
     atQuorum(clients, (client) => client.set(key, value, "PX", ttlMs, "NX"));
 
   /** How many servers have published a release of the key since the last quorum of them did. */
@@ -44,13 +44,13 @@ export const connect: Connect = async (ports) => {
     });
 
   return {
-    async acquire(key, ttlMs) {
+    async acquire(key) {
       if (!published.has(key)) await Promise.all(subscribers.map((subscriber) => subscriber.subscribe(key)));
       const value = randomUUID();
       for (let isFirst = true; ; isFirst = false) {
         const released = nextRelease(key);
         try {
-          await claim(key, value, ttlMs);
+          await claim(key, value);
           return () => run(release, key, value);
         } catch {
           await run(undo, key, value).catch(() => {});

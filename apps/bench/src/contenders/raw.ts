@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
-import type { Client, Connect } from "./contender.ts";
+import { type Client, type Connect, ttlMs } from "./contender.ts";
 import { atQuorum } from "./vote.ts";
 
 /** Deletes a key that holds this value: the release that the Redis documentation shows. */
@@ -12,7 +12,7 @@ export const compareAndDelete =
 /** One server. */
 export interface RawServer {
   /** `SET key value PX ttl NX`; resolves with `null` if the key exists. */
-  set(key: string, value: string, ttlMs: number): Promise<unknown>;
+  set(key: string, value: string): Promise<unknown>;
   /** Runs {@link compareAndDelete}. */
   delete(key: string, value: string): Promise<unknown>;
 }
@@ -21,7 +21,7 @@ export const overIoredis: Connect = async (ports) => {
   const clients = await connectIoredis(ports);
   const [sha] = await Promise.all(clients.map((client) => client.script("LOAD", compareAndDelete)));
   const servers = clients.map((client) => ({
-    set: (key: string, value: string, ttlMs: number) => client.set(key, value, "PX", ttlMs, "NX"),
+    set: (key: string, value: string) => client.set(key, value, "PX", ttlMs, "NX"),
     delete: (key: string, value: string) => client.evalsha(String(sha), 1, key, value),
   }));
   return rawClient(servers, () => disconnect(clients));
@@ -30,9 +30,9 @@ export const overIoredis: Connect = async (ports) => {
 /** Sets a key on all servers, and later deletes it. Either call settles at the reply of a quorum. */
 export function rawClient(servers: readonly RawServer[], close: () => void): Client {
   return {
-    async acquire(key, ttlMs) {
+    async acquire(key) {
       const value = randomUUID();
-      await atQuorum(servers, (server) => server.set(key, value, ttlMs));
+      await atQuorum(servers, (server) => server.set(key, value));
       return () => atQuorum(servers, (server) => server.delete(key, value));
     },
     close,

@@ -1,6 +1,6 @@
 /** redlock 4, redlock 5 and the fork of the latter. */
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
-import type { Client, Connect, Settings } from "./contender.ts";
+import { type Client, type Connect, type Settings, ttlMs } from "./contender.ts";
 
 type Clients = Awaited<ReturnType<typeof connectIoredis>>;
 type Retries = Partial<Record<"retryDelay" | "retryJitter" | "retryCount", number>>;
@@ -21,7 +21,7 @@ function over(open: (clients: Clients, retries: Retries) => Promise<Client["acqu
 export const redlock4: Connect = over(async (clients, retries) => {
   const { default: Redlock } = await import("redlock4");
   const redlock = new Redlock(clients, retries);
-  return async (key, ttlMs) => {
+  return async (key) => {
     const lock = await redlock.lock([key], ttlMs);
     return () => lock.unlock();
   };
@@ -36,7 +36,7 @@ type Redlock5 = new (
 function overRedlock5(load: () => Promise<Redlock5>): Connect {
   return over(async (clients, retries) => {
     const redlock = new (await load())(clients, retries);
-    return async (key, ttlMs) => {
+    return async (key) => {
       const lock = await redlock.acquire([key], ttlMs);
       return () => lock.release();
     };

@@ -9,7 +9,7 @@ import {
   NodeRedisAdapter,
   type RedisAdapter,
 } from "redlock-universal";
-import type { Client, Connect, Settings } from "./contender.ts";
+import { type Client, type Connect, type Settings, ttlMs } from "./contender.ts";
 
 const tuned = { retryDelay: 10, retryAttempts: 1_000 };
 
@@ -32,18 +32,18 @@ function universalClient<One extends Redis | NodeRedisClient>(
   const [adapter, ...others] = adapters;
   const tuning = waiting === "tuned" ? tuned : {};
   const locks = new Map<string, Lock>();
-  const lockFor = (key: string, ttl: number): Lock => {
+  const lockFor = (key: string): Lock => {
     const known = locks.get(key);
     if (known !== undefined) return known;
-    const options = { key, ttl, ...tuning };
+    const options = { key, ttl: ttlMs, ...tuning };
     const lock =
       adapter && others.length === 0 ? createLock({ adapter, ...options }) : createRedlock({ adapters, ...options });
     locks.set(key, lock);
     return lock;
   };
   return {
-    async acquire(key, ttlMs) {
-      const lock = lockFor(key, ttlMs);
+    async acquire(key) {
+      const lock = lockFor(key);
       const handle = await lock.acquire();
       return () => lock.release(handle);
     },

@@ -12,7 +12,7 @@ export interface Measure {
 }
 
 /** All measures, by their names in `figures.json`. */
-const measures = {
+export const measures = {
   pairsPerSecond: more("pairs/s", "whole", "pairs of acquire and release in a second"),
   pairP50Ms: less("pair p50", "ms", "half of the pairs took no longer"),
   pairP99Ms: less("pair p99", "ms", "99 of 100 pairs took no longer"),
@@ -65,11 +65,6 @@ export type MeasureName = keyof typeof measures;
 
 /** The values of one slice. */
 export type Figures = Partial<Record<MeasureName, number>>;
-
-/** Finds a measure by name. */
-export function measureNamed(name: MeasureName): Measure {
-  return measures[name];
-}
 
 function more(title: string, format: Format, meaning: string): Measure {
   return { title, format, meaning, better: "more", over: "median" };

@@ -1,23 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { acquireOf, type Client } from "../contenders/contender.ts";
 import { watchSent } from "../measure/sent.ts";
-import { type ContendOutcome, type ContendRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
+
+export interface ContendRequest {
+  /** The number of the client in the process. Default: 0. */
+  readonly client?: number;
+  readonly keys: readonly string[];
+  readonly workers: number;
+  readonly holdMs: number;
+  readonly durationMs: number;
+}
+
+/** The outcome of {@link contend}. */
+export type ContendOutcome = Awaited<ReturnType<typeof contend>>;
 
 /** Workers that still wait at the end get this time for their turn, so that the process can be used again. */
 const graceMs = 1_000;
 
 /** Lets workers acquire the same keys, hold them for a while, and release them. */
-export async function contend(client: Client, request: ContendRequest): Promise<ContendOutcome> {
-  const { keys, workers, holdMs, durationMs } = request;
-  const acquire = acquireOf(client, keys, ttlMs);
+export async function contend(client: Client, { keys, workers, holdMs, durationMs }: ContendRequest) {
+  const acquire = acquireOf(client, keys);
   const locks = new Array<number>(workers).fill(0);
   const waitingSinceMs = new Array<number | undefined>(workers).fill(undefined);
   const waitsMs: number[] = [];
-  let failed = 0;
+  /** All locks, including those granted after the end. */
   let settledLocks = 0;
+  let failed = 0;
   const endMs = performance.now() + durationMs;
-  /** Events after the end do not count; a wait until the end does. */
+  // Events after the end do not count; a wait until the end does.
   const stopWaiting = (worker: number): void => {
     waitsMs.push(Math.min(performance.now(), endMs) - (waitingSinceMs[worker] as number));
     waitingSinceMs[worker] = undefined;

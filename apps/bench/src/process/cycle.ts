@@ -1,14 +1,22 @@
 import { acquireOf, type Client, type Release } from "../contenders/contender.ts";
 import { Samples } from "../measure/samples.ts";
-import { type CycleOutcome, type CycleRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
+
+interface CycleRequest {
+  readonly keyPrefix: string;
+  /** How many keys one lock covers. */
+  readonly keysPerLock: number;
+  /** How many pairs of acquire and release are in flight at a time. */
+  readonly workers: number;
+  readonly durationMs: number;
+}
 
 /** The keys of each worker. None is used again while its release may be in flight. */
 const keysPerWorker = 64;
 const graceMs = 1_000;
 
 /** Acquires and releases keys that no other client wants, at full speed. */
-export async function cycle(client: Client, request: CycleRequest): Promise<CycleOutcome> {
+export async function cycle(client: Client, request: CycleRequest) {
   const { workers, durationMs } = request;
   const acquire = acquireOne(client, request);
   const pairMs = new Samples();
@@ -43,7 +51,7 @@ function acquireOne(client: Client, request: CycleRequest): (lock: number) => Pr
   const { keyPrefix, keysPerLock, workers } = request;
   const acquires = Array.from({ length: workers * keysPerWorker }, (_, lock) => {
     const keys = Array.from({ length: keysPerLock }, (_, index) => `${keyPrefix}:${lock}:${index}`);
-    return acquireOf(client, keys, ttlMs);
+    return acquireOf(client, keys);
   });
   return (lock) => (acquires[lock] as () => Promise<Release>)();
 }

@@ -1,12 +1,11 @@
 import type { Client } from "../contenders/contender.ts";
-import { type FirstOutcome, type FirstRequest, ttlMs } from "./calls.ts";
 
-/** Acquires and releases one key after another. */
-export async function first(client: Client, { keyPrefix, pairs }: FirstRequest): Promise<FirstOutcome> {
+/** Acquires and releases that many keys, one after another. */
+export async function first(client: Client, { keyPrefix, pairs }: { keyPrefix: string; pairs: number }) {
   const cpu = process.cpuUsage();
   const startMs = performance.now();
   for (let pair = 0; pair < pairs; pair++) {
-    const release = await client.acquire(`${keyPrefix}:${pair}`, ttlMs);
+    const release = await client.acquire(`${keyPrefix}:${pair}`);
     await release();
   }
   const tookMs = performance.now() - startMs;

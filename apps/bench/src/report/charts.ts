@@ -1,14 +1,14 @@
 import type { BarChart, Kind } from "@holdfast/app-kit/charts";
 import { type Contender, overSeveralServers, type Promises } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
-import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import { type MeasureName, measures } from "../measure/measures.ts";
+import type { Slice } from "../record.ts";
 import { cold } from "../workloads/cold.ts";
 import { contended } from "../workloads/contended.ts";
 import { handOver } from "../workloads/hand-over.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
-import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
-import { cellName, measuredCells } from "./cells.ts";
-import { groupBy, type Summary } from "./summary.ts";
+import { countOf, type Workload } from "../workloads/workload.ts";
+import { groupBy, type MeasuredCell, measuredCells } from "./summary.ts";
 
 /** The promises that the charts mark with letters, and their titles. */
 export const promiseTitles = [
@@ -31,24 +31,23 @@ const charted: readonly (readonly [Workload, readonly MeasureName[]])[] = [
 ];
 
 /** The charts of all workloads, each with a panel for each cell. */
-export function chartsOf(summary: Summary): BarChart[] {
-  return charted.flatMap(([workload]) => workloadCharts(workload, summary));
+export function chartsOf(slices: readonly Slice[]): BarChart[] {
+  return charted.flatMap(([workload]) => workloadCharts(workload, slices));
 }
 
 /** The charts of a workload: for each number of servers, or for each measure. */
-export function workloadCharts(workload: Workload, summary: Summary): BarChart[] {
-  const measures = charted.find(([one]) => one === workload)?.[1] ?? [];
-  const cells = measuredCells(workload, summary);
-  const groups = [...groupBy(cells, ({ servers }) => servers)];
-  return groups.flatMap(([servers, some]) =>
-    measures.map((measure) => {
-      const { title } = measureNamed(measure);
-      const choice = measures.length > 1 ? title : countOf(servers, "server");
+export function workloadCharts(workload: Workload, slices: readonly Slice[]): BarChart[] {
+  const shown = charted.find(([one]) => one === workload)?.[1] ?? [];
+  const groups = [...groupBy(measuredCells(workload, slices), ({ cell }) => cell.servers)];
+  return groups.flatMap(([servers, cells]) =>
+    shown.map((measure) => {
+      const { title } = measures[measure];
+      const choice = shown.length > 1 ? title : countOf(servers, "server");
       return {
         ...{ type: "bars", file: `charts/${workload.name}-${choice.replace(/\W+/g, "-")}.svg`, choice },
         title: `${workload.title}: ${title}, ${countOf(servers, "server")}`,
-        ...contendersOf(workload, some, summary),
-        panels: some.map((cell) => panelOf(workload, cell, measure)),
+        ...contendersOf(workload, servers, cells),
+        panels: cells.map((cell) => panelOf(cell, measure)),
       };
     }),
   );
@@ -60,15 +59,10 @@ export function kindsOf(contenders: readonly Contender[]): Record<string, Kind> 
   return Object.fromEntries(contenders.map(({ name, role }) => [name, kinds[role]]));
 }
 
-function contendersOf(
-  workload: Workload,
-  cells: readonly Cell[],
-  summary: Summary,
-): Required<Pick<BarChart, "only" | "notes" | "key">> {
-  const measured = new Set(cells.flatMap((cell) => summary.contendersIn(cellName(workload, cell))));
+function contendersOf(workload: Workload, servers: number, cells: readonly MeasuredCell[]) {
+  const measured = new Set(cells.flatMap(({ contenders }) => contenders));
   // The locks written by hand are the bounds of a lock with a token, which have a page of their own.
   const shown = [...measured].filter((one) => workload !== uncontended || librariesAndRaw.includes(one));
-  const servers = cells[0]?.servers ?? 1;
   const notes = shown.flatMap(({ name, promises }) =>
     promises === undefined ? [] : [[name, lettersOf(promises, servers)] as const],
   );
@@ -82,17 +76,13 @@ function lettersOf(promises: Promises, servers: number): string {
   return promiseTitles.flatMap(([promise, , letter]) => (isKept(promises[promise]) ? letter : [])).join(" ");
 }
 
-function panelOf(workload: Workload, cell: Cell, measure: MeasureName): BarChart["panels"][number] {
-  const { format, better } = measureNamed(measure);
+function panelOf({ workload, cell }: MeasuredCell, measure: MeasureName): BarChart["panels"][number] {
+  const { format, better } = measures[measure];
+  const network = cell.roundTripMs === undefined ? "" : `${cell.roundTripMs} ms, `;
+  const isNamed = workload === contended || workload === handOver;
   return {
-    title: titleOf(workload, cell),
-    where: { ...cellName(workload, cell) },
+    title: isNamed ? cell.name : `${network}${cell.atATime.toLocaleString("en")} at a time`,
+    where: { workload: workload.name, cell: cell.name },
     ...{ name: "contender", value: measure, format, first: better === "more" ? "largest" : "smallest" },
   };
-}
-
-function titleOf(workload: Workload, { name, atATime, roundTripMs }: Cell): string {
-  if (workload === contended || workload === handOver) return name;
-  const network = roundTripMs === undefined ? "" : `${roundTripMs} ms, `;
-  return `${network}${atATime.toLocaleString("en")} at a time`;
 }

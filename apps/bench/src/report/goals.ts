@@ -1,10 +1,10 @@
 /** The goals of Holdfast beside the best peer, and how far they are reached. */
-import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import { type MeasureName, measures } from "../measure/measures.ts";
+import type { Slice } from "../record.ts";
 import { cold } from "../workloads/cold.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import type { Cell, Workload } from "../workloads/workload.ts";
-import { cellName, measuredCells } from "./cells.ts";
-import type { Summary } from "./summary.ts";
+import { type MeasuredCell, measuredCells } from "./summary.ts";
 import { alignedText, medianText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** Goals for one measure in the cells of a workload. */
@@ -51,8 +51,8 @@ function grid(goals: Readonly<Record<number, readonly number[]>>): Goals["goal"]
 }
 
 /** The part of the page with a table for each measure that was measured. */
-export function goalsPart(summary: Summary): string[] {
-  const tables = tablesOf(summary);
+export function goalsPart(slices: readonly Slice[]): string[] {
+  const tables = tablesOf(slices);
   if (tables.length === 0) return [];
   return [
     "## Goals, reached or not",
@@ -66,41 +66,34 @@ export function goalsPart(summary: Summary): string[] {
 }
 
 /** The same tables for a terminal; empty if there are none. */
-export function goalLines(summary: Summary): string {
-  return tablesOf(summary)
+export function goalLines(slices: readonly Slice[]): string {
+  return tablesOf(slices)
     .map(({ title, head, rows }) => `${title}\n${alignedText([head, ...rows])}`)
     .join("\n\n");
 }
 
-interface GoalTable {
-  readonly title: string;
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
-function tablesOf(summary: Summary): GoalTable[] {
+function tablesOf(slices: readonly Slice[]) {
   return allGoals.flatMap((goals) => {
-    const rows = measuredCells(goals.workload, summary).flatMap((cell) => rowOf(goals, cell, summary));
+    const rows = measuredCells(goals.workload, slices).flatMap((measured) => rowOf(goals, measured));
     const head = ["", goals.contender ?? ours, "ratio", "goal", "", "by hand", "ratio to"];
     return rows.length === 0 ? [] : [{ title: goals.title, head, rows }];
   });
 }
 
 /** No row if one of the two was not measured. */
-function rowOf(goals: Goals, cell: Cell, summary: Summary): string[][] {
+function rowOf(goals: Goals, { cell, ...summary }: MeasuredCell): string[][] {
   const { workload, measure, contender = ours, against, goal } = goals;
-  const at = cellName(workload, cell);
-  const other = against ?? summary.bestPeer(at, workload.columns[0])?.name;
-  const ratio = other && summary.ratio(at, contender, other, measure);
+  const other = against ?? summary.bestPeer(workload.columns[0])?.name;
+  const ratio = other && summary.ratio(contender, other, measure);
   if (!other || !ratio) return [];
-  const value = medianText(summary.value(at, contender, measure), measureNamed(measure));
-  const bound = against === undefined ? ratioText(summary.ratio(at, byHand, other, measure)) : "";
+  const value = medianText(summary.value(contender, measure), measure);
+  const bound = against === undefined ? ratioText(summary.ratio(byHand, other, measure)) : "";
   return [[cell.name, value, ratioText(ratio), ...goalTexts(measure, ratio, goal(cell)), bound, other]];
 }
 
 function goalTexts(measure: MeasureName, ratio: number, goal: number | undefined): [string, string] {
   if (goal === undefined) return ["", ""];
-  const isMore = measureNamed(measure).better === "more";
+  const isMore = measures[measure].better === "more";
   const isReached = isMore ? ratio >= goal : ratio <= goal;
   return [`${isMore ? "≥" : "≤"} ${ratioText(goal)}`, isReached ? "reached" : "not reached"];
 }

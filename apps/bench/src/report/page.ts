@@ -1,8 +1,8 @@
 import type { Contender } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
 import type { Machine } from "../machine.ts";
-import { measureNamed } from "../measure/measures.ts";
-import type { Recording } from "../record.ts";
+import { type MeasureName, measures } from "../measure/measures.ts";
+import type { Recording, Slice } from "../record.ts";
 import { othersShareMax } from "../run.ts";
 import { cold } from "../workloads/cold.ts";
 import { contended } from "../workloads/contended.ts";
@@ -11,38 +11,39 @@ import { handOver } from "../workloads/hand-over.ts";
 import { workloads } from "../workloads/index.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { waitingWorkloads } from "../workloads/waiting.ts";
-import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
-import { cellName, measuredCells } from "./cells.ts";
+import { countOf, type Workload } from "../workloads/workload.ts";
 import { promiseTitles, workloadCharts } from "./charts.ts";
 import { goalsPart } from "./goals.ts";
-import { groupBy, type Summary, summaryOf } from "./summary.ts";
+import { groupBy, type MeasuredCell, measuredCells } from "./summary.ts";
 import { medianText, quartilesText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** The report of a run, as Markdown. */
 export function pageOf(recording: Recording): string {
-  const summary = summaryOf(recording.slices);
-  const parts = [
+  const { slices, machine } = recording;
+  return textOfParts([
     head(recording),
-    ...goalsPart(summary),
+    ...goalsPart(slices),
     promisesPart(),
-    ...[roundTrips, uncontended, cold, contended].flatMap((workload) => tablesPart(workload, summary)),
-    ...handOverPart(summary),
-    ...tablesPart(counts, summary),
+    ...[roundTrips, uncontended, cold, contended].flatMap((workload) => tablesPart(workload, slices)),
+    ...tablesPart(handOver, slices, handOverTable),
+    ...tablesPart(counts, slices),
     meaningsOf(workloads),
-    machinePart(recording.machine),
-  ];
-  return `${parts.join("\n\n")}\n`;
+    machinePart(machine),
+  ]);
 }
 
 /** The report of a run about waiting, as Markdown. */
 export function waitingPageOf(recording: Recording): string {
-  const summary = summaryOf(recording.slices);
-  const parts = [
+  return textOfParts([
     `# Waiting where it is hard\n\n${originText(recording)}`,
-    ...waitingWorkloads.flatMap((workload) => tablesPart(workload, summary)),
+    ...waitingWorkloads.flatMap((workload) => tablesPart(workload, recording.slices)),
     meaningsOf(waitingWorkloads),
     machinePart(recording.machine),
-  ];
+  ]);
+}
+
+/** A page of Markdown. */
+export function textOfParts(parts: readonly string[]): string {
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -72,11 +73,6 @@ function nameText({ name, role }: Contender): string {
   return role === "holdfast" ? `**${name}**` : name;
 }
 
-/** The charts of a workload. */
-function picturesOf(workload: Workload, summary: Summary): string[] {
-  return workloadCharts(workload, summary).map(({ title, file }) => `![${title}](./${file})`);
-}
-
 function promisesPart(): string {
   const rows = librariesAndRaw.flatMap((contender) => {
     const { promises } = contender;
@@ -94,56 +90,71 @@ keeps a lock for as long as the work takes.
 ${tableText(["library", ...promiseTitles.map(([, title]) => title), "how it waits"], rows, "text")}`;
 }
 
-/** A table for each cell. */
+/** The charts of a workload, and a table for each cell. */
 export function tablesPart(
   workload: Workload,
-  summary: Summary,
-  tableOf: (workload: Workload, cell: Cell, summary: Summary) => string = cellTable,
+  slices: readonly Slice[],
+  tableOf: (measured: MeasuredCell) => string = cellTable,
 ): string[] {
-  const cells = measuredCells(workload, summary);
+  const cells = measuredCells(workload, slices);
   if (cells.length === 0) return [];
   return [
     `## ${workload.title}`,
     wrapped(workload.description),
-    ...picturesOf(workload, summary),
-    ...cells.map((cell) => `### ${cell.name}\n\n${tableOf(workload, cell, summary)}`),
+    ...workloadCharts(workload, slices).map(({ title, file }) => `![${title}](./${file})`),
+    ...cells.map((measured) => `### ${measured.cell.name}\n\n${tableOf(measured)}`),
   ];
 }
 
-/** The ratio of a contender's first figure to that of another one, and the head of its column. */
-export interface Ratios {
+/** A column of a table that has a row for each contender. */
+export interface Column {
   readonly title: string;
   of(contender: Contender): string;
 }
 
-/** A row for each contender, by default the best first and with its ratio to the best peer. */
+/** A row for each contender, by default the best first: their figures, and the ratio of the first to that of the best peer. */
 export function cellTable(
-  workload: Workload,
-  cell: Cell,
-  summary: Summary,
-  contenders = summary.ranked(cellName(workload, cell), workload.columns[0]),
-  ratios = ratiosToBestPeer(workload, cell, summary),
+  measured: MeasuredCell,
+  contenders = measured.ranked(measured.workload.columns[0]),
+  ratios = ratiosToBestPeer(measured),
 ): string {
-  const at = cellName(workload, cell);
-  const [first, ...others] = workload.columns;
-  const rows = contenders.map((contender) => [
-    nameText(contender),
-    quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
-    ...(ratios ? [ratios.of(contender)] : []),
-    ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
-  ]);
-  const titles = others.map((measure) => measureNamed(measure).title);
-  const table = tableText(["", measureNamed(first).title, ...(ratios ? [ratios.title] : []), ...titles], rows);
-  const errors = contenders.flatMap(({ name }) => errorText(name, summary.errors(at, name)));
+  const [first, ...others] = measured.workload.columns;
+  const columns = [quartiles(measured, first), ...ratios, ...others.map((measure) => medians(measured, measure))];
+  const errors = contenders.flatMap(({ name }) => errorText(name, measured.errors(name)));
+  const table = contendersTable(contenders, columns);
   return errors.length === 0 ? table : `${table}\n\n${errors.join("\n")}`;
 }
 
-function ratiosToBestPeer(workload: Workload, cell: Cell, summary: Summary): Ratios | undefined {
-  const at = cellName(workload, cell);
-  const [first] = workload.columns;
-  const best = summary.bestPeer(at, first)?.name;
-  if (best === undefined) return undefined;
-  return { title: `÷ ${best}`, of: ({ name }) => ratioText(summary.ratio(at, name, best, first)) };
+function handOverTable(measured: MeasuredCell): string {
+  const columns = (["handOverP50Ms", "handOverP99Ms"] as const).flatMap((measure) => [
+    quartiles(measured, measure),
+    ratiosTo("bare", measured, measure),
+  ]);
+  const count = { ...medians(measured, "handOvers"), title: "hand-overs a round" };
+  return contendersTable(measured.ranked("handOverP50Ms"), [...columns, count]);
+}
+
+function contendersTable(contenders: readonly Contender[], columns: readonly Column[]): string {
+  const rows = contenders.map((contender) => [nameText(contender), ...columns.map((column) => column.of(contender))]);
+  return tableText(["", ...columns.map(({ title }) => title)], rows);
+}
+
+function quartiles({ value }: MeasuredCell, measure: MeasureName): Column {
+  return { title: measures[measure].title, of: ({ name }) => quartilesText(value(name, measure), measure) };
+}
+
+function medians({ value }: MeasuredCell, measure: MeasureName): Column {
+  return { title: measures[measure].title, of: ({ name }) => medianText(value(name, measure), measure) };
+}
+
+function ratiosTo(other: string, { ratio }: MeasuredCell, measure: MeasureName): Column {
+  return { title: `÷ ${other}`, of: ({ name }) => ratioText(ratio(name, other, measure)) };
+}
+
+function ratiosToBestPeer(measured: MeasuredCell): Column[] {
+  const [first] = measured.workload.columns;
+  const best = measured.bestPeer(first);
+  return best === undefined ? [] : [ratiosTo(best.name, measured, first)];
 }
 
 /** Each error once, with its number of slices. */
@@ -153,31 +164,11 @@ function errorText(contender: string, errors: readonly string[]): string[] {
   );
 }
 
-function handOverPart(summary: Summary): string[] {
-  const cells = measuredCells(handOver, summary);
-  if (cells.length === 0) return [];
-  const tables = cells.map((cell) => {
-    const at = cellName(handOver, cell);
-    const rows = summary
-      .ranked(at, "handOverP50Ms")
-      .map((contender) => [
-        nameText(contender),
-        ...(["handOverP50Ms", "handOverP99Ms"] as const).flatMap((measure) => [
-          quartilesText(summary.value(at, contender.name, measure), measureNamed(measure)),
-          ratioText(summary.ratio(at, contender.name, "bare", measure)),
-        ]),
-        medianText(summary.value(at, contender.name, "handOvers"), measureNamed("handOvers")),
-      ]);
-    return `### ${cell.name}\n\n${tableText(["", "p50", "÷ bare", "p99", "÷ bare", "hand-overs a round"], rows)}`;
-  });
-  return [`## ${handOver.title}`, wrapped(handOver.description), ...picturesOf(handOver, summary), ...tables];
-}
-
 /** Explains the columns of these workloads. */
 export function meaningsOf(workloads: readonly Workload[]): string {
   const columns = workloads.flatMap((workload) => workload.columns);
   const names = new Set(columns);
-  const rows = [...names].map((name) => [measureNamed(name).title, measureNamed(name).meaning]);
+  const rows = [...names].map((name) => [measures[name].title, measures[name].meaning]);
   return `## What the columns mean\n\n${tableText(["column", "meaning"], rows, "text")}`;
 }
 

@@ -1,29 +1,25 @@
 /** The report of a run over single stores. */
 import type { Contender } from "../contenders/contender.ts";
-import { inStores, type StorePair, storePairs } from "../contenders/index.ts";
-import { measureNamed } from "../measure/measures.ts";
+import { inStores, storePairs } from "../contenders/index.ts";
 import type { Recording } from "../record.ts";
 import { storeWorkloads } from "../workloads/index.ts";
 import { ownNames } from "../workloads/stores.ts";
-import type { Cell, Workload } from "../workloads/workload.ts";
-import { cellName, measuredCells } from "./cells.ts";
-import { cellTable, machinePart, meaningsOf, originText, tablesPart } from "./page.ts";
-import { type Summary, summaryOf } from "./summary.ts";
+import { cellTable, machinePart, meaningsOf, originText, tablesPart, textOfParts } from "./page.ts";
+import { type MeasuredCell, measuredCells } from "./summary.ts";
 import { medianText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** The report, as Markdown. */
 export function storesPageOf(recording: Recording): string {
-  const summary = summaryOf(recording.slices);
-  const parts = [
+  const { slices, machine } = recording;
+  return textOfParts([
     `${introduction}\n\n${originText(recording)}`,
-    ...overview(summary),
+    ...overview(measuredCells(ownNames, slices)),
     promises,
-    ...storeWorkloads.flatMap((workload) => tablesPart(workload, summary, tableOf)),
+    ...storeWorkloads.flatMap((workload) => tablesPart(workload, slices, tableOf)),
     method,
     meaningsOf(storeWorkloads),
-    machinePart(recording.machine),
-  ];
-  return `${parts.join("\n\n")}\n`;
+    machinePart(machine),
+  ]);
 }
 
 const introduction = `# Benchmark of single stores: what does a lock cost in the store that I have?
@@ -32,16 +28,14 @@ const introduction = `# Benchmark of single stores: what does a lock cost in the
 one run. Figures are medians over its rounds, with quartiles in brackets; ratios are those of medians. Absolute figures depend on the machine, and above all on its disk. [Choose a store](../guarantees.md) by what it guarantees
 first.`;
 
-function overview(summary: Summary): string[] {
-  const cells = measuredCells(ownNames, summary);
+function overview(cells: readonly MeasuredCell[]): string[] {
   if (cells.length === 0) return [];
   const [measure] = ownNames.columns;
-  const rows = storePairs.map((pair) => [
-    `**${pair.title}**`,
-    ...cells.map((cell) => {
-      const at = cellName(ownNames, cell);
-      const value = medianText(summary.value(at, pair.holdfast.name, measure), measureNamed(measure));
-      return `${value} · ${ratioText(ratioOf(summary, ownNames, cell, pair))}`;
+  const rows = storePairs.map(({ title, holdfast, other }) => [
+    `**${title}**`,
+    ...cells.map(({ value, ratio }) => {
+      const pairs = medianText(value(holdfast.name, measure), measure);
+      return `${pairs} · ${ratioText(ratio(holdfast.name, other.name, measure))}`;
     }),
   ]);
   const names = storePairs.map(({ title, other }) => `${title}: ${other.name}`).join("; ");
@@ -51,28 +45,23 @@ function overview(summary: Summary): string[] {
       `Pairs of acquire and release in a second with Holdfast, and their ratio to the usual way to lock with that store ` +
         `(${names}). *Synced* means that each claim is on the disk before the call returns.`,
     ),
-    tableText(["Holdfast, pairs/s · ratio", ...cells.map(({ name }) => name)], rows),
+    tableText(["Holdfast, pairs/s · ratio", ...cells.map(({ cell }) => cell.name)], rows),
   ];
 }
 
-function ratioOf(summary: Summary, workload: Workload, cell: Cell, { holdfast, other }: StorePair) {
-  return summary.ratio(cellName(workload, cell), holdfast.name, other.name, workload.columns[0]);
-}
-
 /** Holdfast and the other way for each store, with their ratio. */
-function tableOf(workload: Workload, cell: Cell, summary: Summary): string {
-  const measured = summary.contendersIn(cellName(workload, cell));
-  const pairOf = (contender: Contender) => storePairs.find(({ holdfast }) => holdfast === contender);
+function tableOf(measured: MeasuredCell): string {
+  const { workload, contenders, ratio } = measured;
   const ratios = {
     title: "÷ the other",
     of(contender: Contender): string {
-      const pair = pairOf(contender);
-      return pair === undefined ? "" : ratioText(ratioOf(summary, workload, cell, pair));
+      const pair = storePairs.find(({ holdfast }) => holdfast === contender);
+      return pair === undefined ? "" : ratioText(ratio(contender.name, pair.other.name, workload.columns[0]));
     },
   };
-  const hasRatio = storePairs.some(({ other }) => measured.includes(other));
-  const inPairs = inStores.filter((contender) => measured.includes(contender));
-  return cellTable(workload, cell, summary, inPairs, hasRatio ? ratios : undefined);
+  const hasRatio = storePairs.some(({ other }) => contenders.includes(other));
+  const inPairs = inStores.filter((contender) => contenders.includes(contender));
+  return cellTable(measured, inPairs, hasRatio ? [ratios] : []);
 }
 
 const promises = `## What each lock gives

@@ -1,21 +1,18 @@
-import { valueText } from "@holdfast/app-kit/charts";
-import type { Measure } from "../measure/measures.ts";
+import { textOf, valueText } from "@holdfast/app-kit/charts";
+import { type MeasureName, measures } from "../measure/measures.ts";
 import type { Quartiles } from "../measure/statistics.ts";
 
 /** A cell without a value. */
 const nothing = "–";
 
 /** A median, and its quartiles where they differ from it. */
-export function quartilesText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
-  if (quartiles === undefined) return nothing;
-  const { low, median, high } = quartiles;
-  const [from, middle, to] = [low, median, high].map((value) => valueText(value, measure.format));
-  return from === middle && to === middle ? `${middle}` : `${middle} (${from} – ${to})`;
+export function quartilesText(quartiles: Quartiles | undefined, measure: MeasureName): string {
+  return textOf(quartiles && [quartiles.low, quartiles.median, quartiles.high], measures[measure].format);
 }
 
 /** A median alone. */
-export function medianText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
-  return quartiles === undefined ? nothing : valueText(quartiles.median, measure.format);
+export function medianText(quartiles: Quartiles | undefined, measure: MeasureName): string {
+  return quartiles === undefined ? nothing : valueText(quartiles.median, measures[measure].format);
 }
 
 /** A ratio. */
@@ -44,11 +41,5 @@ export function alignedText(rows: readonly (readonly string[])[]): string {
 
 /** Wraps a paragraph at 120 columns. */
 export function wrapped(paragraph: string): string {
-  const lines: string[] = [];
-  for (const word of paragraph.split(" ")) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > 120) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines.join("\n");
+  return paragraph.replace(/(.{1,120})(?: |$)/g, "$1\n").trimEnd();
 }

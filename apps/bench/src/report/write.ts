@@ -7,34 +7,27 @@ import type { Recording } from "../record.ts";
 import { chartsOf, kindsOf } from "./charts.ts";
 import { pageOf, waitingPageOf } from "./page.ts";
 import { storesPageOf } from "./stores-page.ts";
-import { groupBy, type Summary, summaryOf } from "./summary.ts";
+import { groupBy, summaryOf } from "./summary.ts";
 
-/** Writes the report of a run: a page, its charts, and their figures. Resolves with the path of the page. */
-export async function writeReport(folder: string, recording: Recording): Promise<string> {
-  const summary = summaryOf(recording.slices);
-  const figures = figuresOf(recording, summary);
-  await rm(join(folder, "charts"), { recursive: true, force: true });
-  await mkdir(join(folder, "charts"), { recursive: true });
-  for (const chart of figures.charts) await writeFile(join(folder, chart.file), chartSvg(figures, chart));
-  await writeFile(join(folder, "figures.json"), figuresText(figures));
-  const page = join(folder, "README.md");
-  await writeFile(page, pageOf(recording));
-  return page;
-}
+/** The pages of the subjects of a run. */
+const pages = {
+  libraries: { name: "README.md", textOf: pageOf },
+  stores: { name: "benchmark-stores.md", textOf: storesPageOf },
+  waiting: { name: "waiting.md", textOf: waitingPageOf },
+};
 
-/** Writes the report of a run over single stores, a page. Resolves with its path. */
-export function writeStoresReport(folder: string, recording: Recording): Promise<string> {
-  return writePage(folder, "benchmark-stores.md", storesPageOf(recording));
-}
-
-/** Writes the report of a run about waiting, a page. Resolves with its path. */
-export function writeWaitingReport(folder: string, recording: Recording): Promise<string> {
-  return writePage(folder, "waiting.md", waitingPageOf(recording));
-}
-
-async function writePage(folder: string, name: string, text: string): Promise<string> {
+/** Writes the report of a run: a page, and for libraries its charts and their figures. Resolves with the path of the page. */
+export async function writeReport(subject: keyof typeof pages, folder: string, recording: Recording): Promise<string> {
+  const { name, textOf } = pages[subject];
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, name), text);
+  if (subject === "libraries") {
+    const figures = figuresOf(recording);
+    await rm(join(folder, "charts"), { recursive: true, force: true });
+    await mkdir(join(folder, "charts"));
+    for (const chart of figures.charts) await writeFile(join(folder, chart.file), chartSvg(figures, chart));
+    await writeFile(join(folder, "figures.json"), figuresText(figures));
+  }
+  await writeFile(join(folder, name), textOf(recording));
   return join(folder, name);
 }
 
@@ -45,15 +38,16 @@ export interface ReportFigures extends Figures {
 }
 
 /** A row for each contender in a cell: each measure with its lower quartile, median and upper quartile. */
-function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigures {
+function figuresOf({ slices, ...run }: Recording): ReportFigures {
   const groups = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
   const rows = [...groups.values()].flatMap((some): Row[] => {
     const [first] = some;
     if (first === undefined) return [];
     const { workload, cell, contender } = first;
-    const measures = new Set(some.flatMap(({ figures = {} }) => Object.keys(figures) as MeasureName[]));
-    const values = [...measures].map((measure) => {
-      const { low, median, high } = summary.value(first, contender, measure) ?? {};
+    const names = new Set(some.flatMap(({ figures = {} }) => Object.keys(figures) as MeasureName[]));
+    const summary = summaryOf(some);
+    const values = [...names].map((measure) => {
+      const { low, median, high } = summary.value(contender, measure) ?? {};
       return [measure, [low, median, high].map((value) => Number(value?.toPrecision(4)))];
     });
     return [{ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) }];
@@ -61,7 +55,7 @@ function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigur
   const measured = new Set(rows.map(({ contender }) => contender));
   const kinds = kindsOf(everyone.filter(({ name }) => measured.has(name)));
   // Charts show contenders with equal figures in the order of the rows.
-  return { run, kinds, charts: chartsOf(summary), rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)) };
+  return { run, kinds, charts: chartsOf(slices), rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)) };
 }
 
 /** Writes figures as JSON, one row or chart on a line. */

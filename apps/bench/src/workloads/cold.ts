@@ -27,8 +27,9 @@ function cellOf(servers: number): Cell {
 async function measure(context: SliceContext, count: number): Promise<Figures> {
   const { keyPrefix, servers } = context;
   const process = context.process(0);
-  await open(context, await servers.ports(count), [process]);
-  const watch = await servers.watch(count);
+  const place = await servers.at(count);
+  await open(context, place, [process]);
+  const watch = await place.watch();
   const { tookMs, cpuUs } = await process.call("first", callTimeoutMs, { keyPrefix, pairs });
   const usage = await watch();
   process.kill();

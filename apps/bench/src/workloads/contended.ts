@@ -1,9 +1,10 @@
 import { contended as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
 import { jainOf, quantileOf } from "../measure/statistics.ts";
-import type { ContendOutcome } from "../process/calls.ts";
+import type { ContendOutcome } from "../process/contend.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
-import { type Cell, callTimeoutMs, countOf, prepareAtServers, type SliceContext, type Workload } from "./workload.ts";
+import type { Place } from "../servers.ts";
+import { type Cell, callTimeoutMs, countOf, prepare, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 /** About the length of a short transaction. */
@@ -24,23 +25,27 @@ export const contended: Workload = {
   estimateMs: ({ contestMs, warmUpMs }) => contestMs + warmUpMs / 2 + 1_200,
 };
 
-function cellOf(processes: number, workers: number, isQuick: boolean): Cell {
+function cellOf(count: number, workers: number, isQuick: boolean): Cell {
   return {
-    ...{ servers, isQuick, atATime: processes * workers },
-    name: `${countOf(processes, "process", "processes")} × ${workers} workers`,
-    measure: (context) => measure(context, processes, workers),
+    ...{ servers, isQuick, atATime: count * workers },
+    name: `${countOf(count, "process", "processes")} × ${workers} workers`,
+    async measure(context) {
+      const { outcomes, locks } = await contest(context, await context.servers.at(servers), count, workers);
+      const commands = sum(outcomes, (outcome) => outcome.commands);
+      return { ...figuresOf(outcomes), ...(locks > 0 && { commandsPerNode: commands / locks / servers }) };
+    },
   };
 }
 
-async function measure(context: SliceContext, count: number, workers: number): Promise<Figures> {
+/** Lets workers of several processes contend for a name. Resolves with the number of locks, and what servers used, too. */
+export async function contest(context: SliceContext, place: Place, count: number, workers: number) {
   const { scale, keyPrefix } = context;
   const processes = Array.from({ length: count }, (_, number) => context.process(number));
-  const work = (durationMs: number) => contend(processes, `${keyPrefix}:warm-up`, workers, durationMs);
-  await prepareAtServers(context, { servers }, processes, work);
+  await prepare(context, place, processes, (ms) => contend(processes, `${keyPrefix}:warm-up`, workers, ms));
+  const watch = await place.watch();
   const outcomes = await contend(processes, keyPrefix, workers, scale.contestMs);
-  const commands = sum(outcomes, (outcome) => outcome.commands);
-  const settled = settledLocksOf(outcomes);
-  return { ...figuresOf(outcomes), ...(settled > 0 && { commandsPerNode: commands / settled / servers }) };
+  const { cpuUs } = await watch();
+  return { outcomes, locks: settledLocksOf(outcomes), cpuUs };
 }
 
 /** Lets processes contend for a key. */
@@ -71,7 +76,7 @@ export function figuresOf(outcomes: readonly ContendOutcome[]) {
 }
 
 /** The number of locks that were acquired and released, those after the end of the contest included. */
-export function settledLocksOf(outcomes: readonly ContendOutcome[]): number {
+function settledLocksOf(outcomes: readonly ContendOutcome[]): number {
   return sum(outcomes, ({ settledLocks }) => settledLocks);
 }
 

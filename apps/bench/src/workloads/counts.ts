@@ -29,10 +29,11 @@ function cellOf(name: string, atATime: number): Cell {
 async function measure(context: SliceContext, atOnce: number): Promise<Figures> {
   const { keyPrefix } = context;
   const process = context.process(0);
-  await open(context, await context.servers.ports(servers), [process], true);
+  const place = await context.servers.at(servers);
+  await open(context, place, [process], true);
   const request = { keyPrefix, atOnce, times: locks / atOnce };
   await process.call("count", callTimeoutMs, request); // makes what is made once
-  const watch = await context.servers.watch(servers);
+  const watch = await place.watch();
   const outcome = await process.call("count", callTimeoutMs, request);
   const { bytes } = await watch();
   process.kill();

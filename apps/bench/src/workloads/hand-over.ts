@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { handingOver as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
 import { quantileOf } from "../measure/statistics.ts";
-import { ttlMs } from "../process/calls.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
 import { contend } from "./contended.ts";
-import { type Cell, callTimeoutMs, prepareAtServers, type SliceContext, type Workload } from "./workload.ts";
+import { type Cell, callTimeoutMs, prepare, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 /** Long enough that the waiter waits as in the long run, and at a random moment between two polls. */
@@ -21,26 +20,25 @@ export const handOver: Workload = {
     "and publishes, and the waiter claims when a majority of the messages has arrived.",
   contenders,
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redis-semaphore", "bare"],
-  cells: [cellOf(undefined), cellOf(20)],
+  cells: [cellOf(), cellOf(20)],
   columns: ["handOverP50Ms", "handOverP99Ms", "handOvers"],
   roundsMax: 3,
   estimateMs: ({ handOvers, handOverMs }) => Math.min(handOverMs, handOvers * (holdMsMin + holdMsSpan / 2 + 5)) + 500,
 };
 
-function cellOf(roundTripMs: number | undefined): Cell {
-  const network = roundTripMs === undefined ? {} : { roundTripMs };
+function cellOf(roundTripMs?: number): Cell {
   return {
-    ...{ servers, atATime: 2, isQuick: roundTripMs === undefined, ...network },
+    ...{ servers, atATime: 2, isQuick: roundTripMs === undefined, ...(roundTripMs !== undefined && { roundTripMs }) },
     name: roundTripMs === undefined ? "5 servers" : `5 servers, round trips of ${roundTripMs} ms`,
-    measure: (context) => measure(context, network),
+    measure: (context) => measure(context, roundTripMs),
   };
 }
 
-async function measure(context: SliceContext, network: { readonly roundTripMs?: number }): Promise<Figures> {
-  const { scale } = context;
+async function measure(context: SliceContext, roundTripMs?: number): Promise<Figures> {
+  const { scale, keyPrefix } = context;
   const pair: [MeasuredProcess, MeasuredProcess] = [context.process(0), context.process(1)];
-  const work = (durationMs: number) => contend(pair, `${context.keyPrefix}:warm-up`, 1, durationMs);
-  await prepareAtServers(context, { servers, ...network }, pair, work);
+  const place = await context.servers.at(servers, roundTripMs);
+  await prepare(context, place, pair, (durationMs) => contend(pair, `${keyPrefix}:warm-up`, 1, durationMs));
   const tookMs: number[] = [];
   const endMs = performance.now() + scale.handOverMs;
   let [holder, waiter] = pair;
@@ -66,6 +64,6 @@ async function handOverOnce(context: SliceContext, holder: MeasuredProcess, wait
   return (await acquired) - releasedAtMs;
 }
 
-function acquire({ keyPrefix: key }: SliceContext, process: MeasuredProcess): Promise<number> {
-  return process.call("acquireOne", callTimeoutMs, { key, ttlMs });
+function acquire({ keyPrefix }: SliceContext, process: MeasuredProcess): Promise<number> {
+  return process.call("acquireOne", callTimeoutMs, keyPrefix);
 }

@@ -1,15 +1,12 @@
 /** Keys that no other client wants: at full speed, and over a network. */
 import { uncontended as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
-import type { CycleOutcome } from "../process/calls.ts";
+import type { Calls } from "../process/main.ts";
 import type { Scale } from "../scale.ts";
-import { type Cell, callTimeoutMs, countOf, prepareAtServers, type SliceContext, type Workload } from "./workload.ts";
+import type { Place } from "../servers.ts";
+import { type Cell, callTimeoutMs, countOf, prepare, type SliceContext, type Workload } from "./workload.ts";
 
-interface Setting {
-  readonly servers: number;
-  readonly atATime: number;
-  readonly roundTripMs?: number;
-}
+type Setting = Pick<Cell, "servers" | "atATime" | "roundTripMs">;
 
 const cycleColumns = ["pairsPerSecond", "pairP50Ms", "pairP99Ms", "clientCpuUs", "serverCpuUs", "cpuUs"] as const;
 /** Contenders of quick runs. */
@@ -45,33 +42,31 @@ function cellOf(setting: Setting, isQuick: boolean): Cell {
   const { servers, atATime, roundTripMs } = setting;
   const network = roundTripMs === undefined ? "" : `, round trips of ${roundTripMs} ms`;
   return {
-    ...{ servers, atATime, isQuick, ...(roundTripMs !== undefined && { roundTripMs }) },
-    name: `${countOf(servers, "server")}, ${atATime} at a time${network}`,
-    measure: (context) => measure(context, setting),
+    ...{ ...setting, isQuick, name: `${countOf(servers, "server")}, ${atATime} at a time${network}` },
+    async measure(context) {
+      const keyPrefix = `bench:${context.process(0).pid}`;
+      const place = await context.servers.at(servers, roundTripMs);
+      return cycle(context, place, { keyPrefix, keysPerLock: 1, workers: atATime });
+    },
   };
 }
 
-async function measure(context: SliceContext, setting: Setting): Promise<Figures> {
-  const { scale, servers } = context;
+/** Acquires and releases keys that no other client wants, in one process. */
+export async function cycle(
+  context: SliceContext,
+  place: Place,
+  setting: Omit<Parameters<Calls["cycle"]>[0], "durationMs">,
+): Promise<Figures> {
+  const { scale } = context;
   const process = context.process(0);
-  const keyPrefix = `bench:${process.pid}`;
-  const cycle = (durationMs: number): Promise<CycleOutcome> => {
-    const request = { keyPrefix, keysPerLock: 1, workers: setting.atATime, durationMs };
-    return process.call("cycle", durationMs + callTimeoutMs, request);
-  };
-  const network = await prepareAtServers(context, setting, [process], cycle);
-  await cycle(scale.settleMs);
-  const watch = await servers.watch(setting.servers);
-  const outcome = await cycle(scale.sliceMs);
-  const usage = await watch();
-  return { ...figuresOf(outcome, usage.cpuUs), ...network };
-}
-
-/** The figures of a slice at full speed. */
-export function figuresOf(outcome: CycleOutcome, serversUs: number): Figures {
-  const { pairs, seconds, failed, stuck, pairP50Ms, pairP99Ms, cpuUs: clientUs } = outcome;
-  const rates = { pairsPerSecond: pairs / seconds, failed, stuck };
+  const run = (durationMs: number) => process.call("cycle", durationMs + callTimeoutMs, { ...setting, durationMs });
+  const network = await prepare(context, place, [process], run);
+  await run(scale.settleMs);
+  const watch = await place.watch();
+  const { pairs, seconds, failed, stuck, pairP50Ms, pairP99Ms, cpuUs } = await run(scale.sliceMs);
+  const servers = await watch();
+  const rates = { pairsPerSecond: pairs / seconds, failed, stuck, ...network };
   if (pairs === 0) return rates;
-  const [clientCpuUs, serverCpuUs] = [clientUs / pairs, serversUs / pairs];
+  const [clientCpuUs, serverCpuUs] = [cpuUs / pairs, servers.cpuUs / pairs];
   return { ...rates, pairP50Ms, pairP99Ms, clientCpuUs, serverCpuUs, cpuUs: clientCpuUs + serverCpuUs };
 }

@@ -2,7 +2,9 @@
 import { createDice } from "@holdfast/app-kit/dice";
 import { holdfastIoredis, inMemory } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
-import type { ContendOutcome, WaitOrder } from "../process/calls.ts";
+import type { ContendOutcome } from "../process/contend.ts";
+import type { WaitOrder } from "../process/waiting/measure.ts";
+import type { Scale } from "../scale.ts";
 import { figuresOf } from "./contended.ts";
 import { type Cell, callTimeoutMs, type SliceContext, type Workload } from "./workload.ts";
 
@@ -26,8 +28,15 @@ interface Group {
   contender?(own: string): string;
 }
 
-const contestColumns = ["locksPerSecond", "waitMaxMs"] as const;
-const guestColumns = ["guestLocksPerSecond", "guestLocksPer50", "guestWaitMaxMs"] as const;
+const contests = {
+  columns: ["locksPerSecond", "waitMaxMs", "failed"],
+  estimateMs: ({ contestMs }: Scale) => contestMs + 1_500,
+} as const;
+const contestsWithGuests = {
+  ...contests,
+  columns: ["locksPerSecond", "waitMaxMs", "guestLocksPerSecond", "guestLocksPer50", "guestWaitMaxMs", "failed"],
+} as const;
+const estimateMs = () => 8_000;
 const everywhere = { contenders: [inMemory, holdfastIoredis], quickContenders: [inMemory.name], isCold: true };
 const overServers = { contenders: [holdfastIoredis], quickContenders: [holdfastIoredis.name], isCold: true };
 
@@ -41,64 +50,72 @@ export const waitingWorkloads: readonly Workload[] = [
   {
     ...{ ...everywhere, name: "one-of-both", title: "One waiter for a and b, while others want a or b" },
     description: "Five workers want a, five want b, and a guest wants both, in so many processes.",
-    ...contests([...contestColumns, ...guestColumns], {
-      "1 process": starvation(1),
-      "2 processes": starvation(2),
-      "3 processes": starvation(3),
+    ...contestsWithGuests,
+    cells: cellsOf({
+      "1 process": contest(starvation(1)),
+      "2 processes": contest(starvation(2)),
+      "3 processes": contest(starvation(3)),
     }),
   },
   {
     ...{ ...everywhere, name: "crowds", title: "Crowds" },
     description: "A second `Redlock` in the process holds a lock with a ttl of a second, extended automatically.",
-    ...measurements(["stallMaxMs", "lostLocks"], {
-      "1,000 wait for {a,b,c}, then 1,000 for {a,b}; a is released": { what: "stall", crowd: "sets" },
-      "10,000 wait for {hot, own}, and time out together": { what: "stall", crowd: "time-outs" },
-      "10,000 wait for {hot, own}, and one signal aborts": { what: "stall", crowd: "aborts" },
-      "10,000 wait for {hot, own}; hot is released": { what: "stall", crowd: "release" },
+    ...{ columns: ["stallMaxMs", "lostLocks"], estimateMs },
+    cells: cellsOf({
+      "1,000 wait for {a,b,c}, then 1,000 for {a,b}; a is released": alone({ what: "stall", crowd: "sets" }),
+      "10,000 wait for {hot, own}, and time out together": alone({ what: "stall", crowd: "time-outs" }),
+      "10,000 wait for {hot, own}, and one signal aborts": alone({ what: "stall", crowd: "aborts" }),
+      "10,000 wait for {hot, own}; hot is released": alone({ what: "stall", crowd: "release" }),
     }),
   },
   {
     ...{ ...everywhere, name: "tries", title: "Many tries at once" },
     description: "120,000 calls of `tryAcquire` in one tick, while another lock is released.",
-    ...measurements(["tryUs", "refused", "releaseMs"], {
-      "as by default": { what: "tries", maxWaiters: 10_000 },
-      "maxWaiters 200,000": { what: "tries", maxWaiters: 200_000 },
+    ...{ columns: ["tryUs", "refused", "releaseMs"], estimateMs },
+    cells: cellsOf({
+      "as by default": alone({ what: "tries", maxWaiters: 10_000 }),
+      "maxWaiters 200,000": alone({ what: "tries", maxWaiters: 200_000 }),
     }),
   },
   {
     ...{ ...everywhere, name: "pauses", title: "A process that stands still" },
     description:
       "The process stalls for 10 to 500 ms between a call and its reply, 30 times; the node timeout is 50 ms.",
-    ...measurements(["failedAcquires", "failedReleases"], { "30 calls": { what: "pauses" } }),
+    ...{ columns: ["failedAcquires", "failedReleases"], estimateMs },
+    cells: cellsOf({ "30 calls": alone({ what: "pauses" }) }),
   },
   {
     ...{ ...overServers, name: "hang", title: "Servers that hang" },
     description: "All servers stop (SIGSTOP) for twelve seconds while 200 workers ask for locks of their own.",
-    ...measurements(["firstLockMs", "owedMb", "peakMb", "afterMb"], { "200 workers": { what: "hang", ms: 12_000 } }),
+    ...{ columns: ["firstLockMs", "owedMb", "peakMb", "afterMb"], estimateMs },
+    cells: cellsOf({ "200 workers": alone({ what: "hang", ms: 12_000 }) }),
   },
   {
     ...{ ...everywhere, name: "deaf", title: "Clients that do not listen" },
     description: "All workers want one lock. The guests have `wakeUps: false`.",
-    ...contests([...contestColumns, ...guestColumns], {
-      "5 listening, 1 deaf": beside(1, { parties: [guests(1, ours)], contender: deaf }),
-      "3 × 5 listening, 5 deaf": beside(3, { parties: [guests(5, ours)], contender: deaf }),
+    ...contestsWithGuests,
+    cells: cellsOf({
+      "5 listening, 1 deaf": contest(beside(1, { parties: [guests(1, ours)], contender: deaf })),
+      "3 × 5 listening, 5 deaf": contest(beside(3, { parties: [guests(5, ours)], contender: deaf })),
     }),
   },
   {
     ...{ ...overServers, name: "other-library", title: "Another library" },
     description: "All workers want one lock. The guest is the single one. redlock 5 retries as by default, forever.",
-    ...contests([...contestColumns, ...guestColumns], {
-      "5 listening, 1 of redlock 5": beside(1, { parties: [guests(1, others)], contender: other }),
-      "5 of redlock 5, 1 listening": [
+    ...contestsWithGuests,
+    cells: cellsOf({
+      "5 listening, 1 of redlock 5": contest(beside(1, { parties: [guests(1, others)], contender: other })),
+      "5 of redlock 5, 1 listening": contest([
         { parties: [{ keys: others, workers: 5 }], contender: other },
         { parties: [guests(1, ours)] },
-      ],
+      ]),
     }),
   },
   {
     ...{ ...everywhere, name: "mixed-sets", title: "Mixed sets" },
     description: "Twelve workers in each process want one to four of eight resources each, always the same ones.",
-    ...contests(contestColumns, { "1 process": mixture(1), "4 processes": mixture(4) }),
+    ...contests,
+    cells: cellsOf({ "1 process": contest(mixture(1)), "4 processes": contest(mixture(4)) }),
   },
 ];
 
@@ -131,46 +148,27 @@ function mixture(processes: number): Group[] {
   }));
 }
 
-function contests(
-  columns: Workload["columns"],
-  cells: Readonly<Record<string, readonly Group[]>>,
-): Pick<Workload, "columns" | "cells" | "estimateMs"> {
-  return {
-    columns: [...columns, "failed"],
-    cells: Object.entries(cells).map(([name, groups], index) =>
-      cellOf(name, index === 0, (context) => contest(context, groups)),
-    ),
-    estimateMs: ({ contestMs }) => contestMs + 1_500,
-  };
+/** The first cell is that of quick runs. */
+function cellsOf(cells: Readonly<Record<string, Cell["measure"]>>): Cell[] {
+  return Object.entries(cells).map(([name, measure], index) => {
+    return { ...{ name, servers, atATime: 1, isQuick: index === 0 }, measure };
+  });
 }
 
-function measurements(
-  columns: Workload["columns"],
-  cells: Readonly<Record<string, WaitOrder>>,
-): Pick<Workload, "columns" | "cells" | "estimateMs"> {
-  return {
-    columns,
-    cells: Object.entries(cells).map(([name, order], index) =>
-      cellOf(name, index === 0, (context) => measureAlone(context, order)),
-    ),
-    estimateMs: () => 8_000,
-  };
+function contest(groups: readonly Group[]): Cell["measure"] {
+  return (context) => contestOf(groups, context);
 }
 
-function cellOf(name: string, isQuick: boolean, measure: Cell["measure"]): Cell {
-  return { name, servers, atATime: 1, isQuick, measure };
-}
-
-async function contest(context: SliceContext, groups: readonly Group[]): Promise<Figures> {
+async function contestOf(groups: readonly Group[], context: SliceContext): Promise<Figures> {
   const { contender, scale, keyPrefix } = context;
   const isOneProcess = contender.store === "memory";
-  const ports = await context.servers.ports(servers);
+  const { addresses } = await context.servers.at(servers);
   const places = groups.map((group, index) => ({
     ...{ group, client: isOneProcess ? index : 0, process: context.process(isOneProcess ? 0 : index) },
   }));
   for (const { group, client, process } of places) {
     const name = group.contender?.(contender.name) ?? contender.name;
-    const request = { contender: name, addresses: ports, isPatient: false, client };
+    const request = { contender: name, addresses, isPatient: false, client };
     await process.call("open", callTimeoutMs, request);
   }
   const durationMs = scale.contestMs;
@@ -195,14 +193,16 @@ async function contest(context: SliceContext, groups: readonly Group[]): Promise
   };
 }
 
-async function measureAlone(context: SliceContext, order: WaitOrder): Promise<Figures> {
-  const isInMemory = context.contender.store === "memory";
-  const targets = isInMemory ? [] : await context.servers.targets(servers);
-  const measured = context.process(0);
-  try {
-    return await measured.call("wait", limitMs, order, targets);
-  } finally {
-    measured.kill();
-    for (const { pid } of targets) process.kill(pid, "SIGCONT");
-  }
+function alone(order: WaitOrder): Cell["measure"] {
+  return async (context) => {
+    const isInMemory = context.contender.store === "memory";
+    const targets = isInMemory ? [] : await context.servers.targets(servers);
+    const measured = context.process(0);
+    try {
+      return await measured.call("wait", limitMs, order, targets);
+    } finally {
+      measured.kill();
+      for (const { pid } of targets) process.kill(pid, "SIGCONT");
+    }
+  };
 }

@@ -1,9 +1,8 @@
-import type { Address } from "@holdfast/app-kit/clients";
 import type { Contender } from "../contenders/contender.ts";
 import type { Figures, MeasureName } from "../measure/measures.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
-import type { Servers } from "../servers.ts";
+import type { Place, Servers } from "../servers.ts";
 import type { Stores } from "../stores.ts";
 
 /** A workload, for which contenders are compared. */
@@ -59,7 +58,7 @@ export const callTimeoutMs = 20_000;
 /** Connects processes, which stay connected. */
 export async function open(
   { contender }: Pick<SliceContext, "contender">,
-  addresses: readonly Address[],
+  { addresses }: Pick<Place, "addresses">,
   processes: readonly MeasuredProcess[],
   isPatient = false,
 ): Promise<void> {
@@ -68,39 +67,23 @@ export async function open(
 }
 
 /**
- * Connects processes and warms them up, unless they are. They keep their one client for all slices of a cell, as those of an
- * application do: with a second one, V8 may discard the code that it optimised for the first.
+ * Connects processes and warms them up without a delay, unless they are warm. They keep their one client for all slices of a
+ * cell, as those of an application do: with a second one, V8 may discard the code that it optimised for the first.
  */
 export async function prepare(
-  context: SliceContext,
-  addresses: readonly Address[],
-  processes: readonly MeasuredProcess[],
-  work: (durationMs: number) => Promise<unknown>,
-): Promise<void> {
-  const fresh = processes.filter(({ isWarm }) => !isWarm);
-  if (fresh.length === 0) return;
-  await open(context, addresses, fresh);
-  await work(context.scale.warmUpMs);
-  for (const process of fresh) process.isWarm = true;
-}
-
-/** The same for the first servers. With a round trip, the network has no delay until the processes are warm. */
-export async function prepareAtServers(
-  context: SliceContext,
-  { servers: count, roundTripMs }: Pick<Cell, "servers" | "roundTripMs">,
+  context: Pick<SliceContext, "contender" | "scale">,
+  place: Omit<Place, "watch">,
   processes: readonly MeasuredProcess[],
   work: (durationMs: number) => Promise<unknown>,
 ): Promise<Pick<Figures, "networkMs">> {
-  const { servers } = context;
-  if (roundTripMs === undefined) {
-    await prepare(context, await servers.ports(count), processes, work);
-    return {};
+  const fresh = processes.filter(({ isWarm }) => !isWarm);
+  if (fresh.length > 0) {
+    await open(context, place, fresh);
+    await place.delay?.(false);
+    await work(context.scale.warmUpMs);
+    for (const process of fresh) process.isWarm = true;
   }
-  await prepare(context, await servers.remotePorts(count), processes, async (durationMs) => {
-    await servers.setRoundTrip(count, 0);
-    await work(durationMs);
-  });
-  return { networkMs: await servers.setRoundTrip(count, roundTripMs) };
+  return place.delay === undefined ? {} : { networkMs: await place.delay(true) };
 }
 
 /** `"1 server"`, `"3 servers"`. */

@@ -1,5 +1,5 @@
 /** Charts for reports and pages. */
-export type { Kind } from "./bars.ts";
+export { type Kind, textOf } from "./bars.ts";
 export {
   type BarChart,
   type Chart,

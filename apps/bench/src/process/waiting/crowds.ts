@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LockNode, Redlock } from "@holdfast/core";
 import type { Figures } from "../../measure/measures.ts";
-import type { Crowd } from "../calls.ts";
+
+/** How a crowd of waiters ends. */
+export type Crowd = "sets" | "time-outs" | "aborts" | "release";
 
 const crowdSize = 10_000;
 const patienceMs = 4_000;

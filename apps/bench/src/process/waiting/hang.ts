@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { collectGarbage } from "@holdfast/app-kit/garbage";
 import { type LockNode, Redlock } from "@holdfast/core";
 import type { Figures } from "../../measure/measures.ts";
-import type { Target } from "../calls.ts";
 
 const workerCount = 200;
 const holdMs = 5;
@@ -12,7 +11,7 @@ const lookMs = 4_000;
 /** Stops all servers for that time while 200 workers lock, and measures how the process recovers. */
 export async function measureHang(
   ms: number,
-  servers: readonly Target[],
+  servers: readonly { readonly pid: number }[],
   nodes: readonly LockNode[],
 ): Promise<Figures> {
   let resumedAtMs = Infinity;
