@@ -1,13 +1,14 @@
 import { arrivals, deposit, opening, withdrawal } from "./play/cases.ts";
 import type { Outcome } from "./play/late-writes.ts";
-import type { TransactionOutcome } from "./play/transactions.ts";
 
 const columns = [20, 32];
+
+const right = opening + deposit - withdrawal;
 
 /** The lines before the results. */
 export const introduction: readonly string[] = [
   `An account has ${opening}. A locks it, reads it, and is paused for longer than the ttl of its lock. B gets the lock,`,
-  `and adds ${deposit}. A wakes up, still trusts its lock, and takes ${withdrawal} away: ${opening + deposit - withdrawal} is right.`,
+  `and adds ${deposit}. A wakes up, still trusts its lock, and takes ${withdrawal} away: ${right} is right.`,
   "",
   line("token is checked at", ...arrivals.map((arrival) => `A writes ${arrival}`)),
 ];
@@ -23,28 +24,10 @@ export function linesOf(title: string, outcomes: readonly Outcome[]): string[] {
   return lines;
 }
 
-/** The lines about transactions that keep their lock. */
-export function linesOfTransactions({ balances, isRefused, order }: TransactionOutcome): string[] {
-  const first = isRefused ? "A was refused, retried" : "A was not refused";
-  const second = order[0] === "A goes on" ? "B waited for A's commit" : "B did not wait";
-  return [
-    "PostgreSQL, with the locks in the same database, and transactions that begin with holds()",
-    `  A is paused before its transaction  ${balances.before}: ${first}`,
-    `  A is paused inside its transaction  ${balances.inside}: ${second}`,
-  ];
-}
-
-/** Whether no transaction was lost, and both were excluded as they should. */
-export function areTransactionsAsExpected({ balances, isRefused, order }: TransactionOutcome): boolean {
-  return Object.values(balances).every((balance) => balance === rightBalance) && isRefused && order[0] === "A goes on";
-}
-
 /** Whether every balance with complete checks is right. */
 export function isAsExpected(outcomes: readonly Outcome[]): boolean {
-  return outcomes.every(({ checks, balance }) => checks !== "reads and writes" || balance === rightBalance);
+  return outcomes.every(({ checks, balance }) => checks !== "reads and writes" || balance === right);
 }
-
-const rightBalance = opening + deposit - withdrawal;
 
 function inWords({ balance, isAccepted }: Outcome): string {
   if (balance === opening - withdrawal) return `${balance}: B's ${deposit} are lost`;

@@ -24,6 +24,15 @@ export async function startStorage(storage: StorageName, cleanup: Cleanup): Prom
     cleanup.defer(service.close);
     return service.url;
   }
+  return startRedis(cleanup);
+}
+
+/** Starts three lock servers, and resolves with their addresses. */
+export function startLockServers(cleanup: Cleanup): Promise<string[]> {
+  return Promise.all([1, 2, 3].map(() => startRedis(cleanup)));
+}
+
+async function startRedis(cleanup: Cleanup): Promise<string> {
   const server = await startRedisServer();
   cleanup.defer(server.stop);
   return server.url;

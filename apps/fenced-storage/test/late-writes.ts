@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { startRedisServer } from "@holdfast/testkit";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { expect, onTestFinished, test } from "vitest";
 import { playLateWrites } from "../src/play/late-writes.ts";
 import { linesOf } from "../src/report.ts";
-import { startStorage } from "../src/start-storage.ts";
+import { startLockServers, startStorage } from "../src/start-storage.ts";
 import { type StorageName, storages } from "../src/storages.ts";
 
 const lostOfB = { balance: 70, isAccepted: true };
@@ -21,9 +20,7 @@ export function testLateWrites(storage: StorageName, start = startStorage): void
   test(`late writes to ${storages[storage]} lose an update unless the token is checked at reads and writes`, async () => {
     const cleanup = createCleanup();
     onTestFinished(cleanup.run);
-    const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
-    for (const server of servers) cleanup.defer(server.stop);
-    const urls = servers.map(({ url }) => url);
+    const urls = await startLockServers(cleanup);
     const outcomes = await playLateWrites(storage, await start(storage, cleanup), urls, cleanup);
     expect(outcomes).toMatchObject([
       { checks: "nothing", arrival: "after B has written", ...lostOfB },

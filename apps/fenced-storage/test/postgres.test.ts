@@ -1,13 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { createCleanup } from "@holdfast/testkit/cleanup";
+import { Redlock } from "@holdfast/core";
+import { createTable, postgresNode } from "@holdfast/postgres";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { playTransactions } from "../src/play/transactions.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readBalance, schema, writeBalance } from "../src/postgres/fenced-rows.ts";
-import { withFence } from "../src/postgres/with-fence.ts";
-import { linesOfTransactions } from "../src/report.ts";
-import { readme, testLateWrites } from "./late-writes.ts";
+import { inLockedTransaction, LockGoneError, withFence } from "../src/postgres/transactions.ts";
+import { testLateWrites } from "./late-writes.ts";
 
 let server: PostgresServer;
 let pool: pg.Pool;
@@ -29,16 +28,24 @@ afterAll(async () => {
 
 testLateWrites("postgres", async () => server.connectionString);
 
-test("transactions that begin with holds() lose no update, although their process is paused for longer than the ttl", async () => {
-  const cleanup = createCleanup();
-  onTestFinished(cleanup.run);
-  const outcome = await playTransactions(server.connectionString, cleanup);
-  expect(outcome).toEqual({
-    balances: { before: 120, inside: 120 },
-    isRefused: true,
-    order: ["A goes on", "B has the lock"],
+test("inLockedTransaction() keeps the lock until its commit, past the ttl, and then refuses it", async () => {
+  await pool.query(createTable());
+  await pool.query("INSERT INTO accounts VALUES ('locked', 100)");
+  const node = postgresNode(pool);
+  const redlock = new Redlock([node], { ttlMs: 60_000, waitTimeoutMs: 60_000 });
+  const update = "UPDATE accounts SET balance = balance + $1 WHERE id = 'locked'";
+  const add = (client: pg.PoolClient, amount: number) => client.query(update, [amount]);
+  const late = await redlock.acquire("locked");
+  let next: Promise<unknown> | undefined;
+  await inLockedTransaction(pool, node, late, async (client) => {
+    await pool.query("UPDATE holdfast_locks SET until = clock_timestamp()"); // the ttl has passed
+    expect(await new Redlock([node]).tryAcquire("locked", { nodeTimeoutMs: 200 })).toBeNull();
+    next = redlock.using("locked", (lock) => inLockedTransaction(pool, node, lock, (other) => add(other, 50)));
+    await add(client, -30);
   });
-  expect(await readme()).toContain(linesOfTransactions(outcome).join("\n"));
+  await next;
+  await expect(inLockedTransaction(pool, node, late, (client) => add(client, -30))).rejects.toThrow(LockGoneError);
+  expect((await pool.query("SELECT balance FROM accounts WHERE id = 'locked'")).rows).toEqual([{ balance: 120 }]);
 });
 
 describe("fenced rows", () => {

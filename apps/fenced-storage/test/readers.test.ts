@@ -1,12 +1,10 @@
-import { type Lock, Redlock } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
+import type { Lock } from "@holdfast/core";
 import { StaleFenceError } from "@holdfast/redis";
-import { startRedisServer } from "@holdfast/testkit";
-import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
-import { Redis } from "ioredis";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Account, Accounts } from "../src/accounts.ts";
-import { startStorage } from "../src/start-storage.ts";
+import { connectLocks } from "../src/play/locks.ts";
+import { startLockServers, startStorage } from "../src/start-storage.ts";
 import { openAccounts, type StorageName, storages } from "../src/storages.ts";
 
 const ttlMs = 500;
@@ -21,16 +19,10 @@ interface World {
 }
 
 async function startWorld(storage: StorageName): Promise<World> {
-  const cleanup: Cleanup = createCleanup();
+  const cleanup = createCleanup();
   onTestFinished(cleanup.run);
-  const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
-  for (const server of servers) cleanup.defer(server.stop);
-  const clients = servers.map(({ port }) => new Redis({ port }));
-  for (const client of clients) cleanup.defer(async () => client.disconnect());
-  const redlock = new Redlock(
-    clients.map((client) => ioredisNode(client)),
-    { ttlMs: 60_000, waitTimeoutMs: 60_000 },
-  );
+  const { redlock, close } = await connectLocks(await startLockServers(cleanup));
+  cleanup.defer(close);
   const accounts = await openAccounts(storage, await startStorage(storage, cleanup));
   cleanup.defer(accounts.close);
   await accounts.create("a", 100);

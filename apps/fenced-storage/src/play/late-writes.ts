@@ -1,13 +1,13 @@
 import { EventEmitter, once } from "node:events";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
-import type { Lock } from "@holdfast/core";
+import type { Redlock } from "@holdfast/core";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { type Account, type Accounts, accountOf } from "../accounts.ts";
+import { type Accounts, accountOf } from "../accounts.ts";
 import { openAccounts, type StorageName } from "../storages.ts";
 import { arrivals, type Case, cases, deposit, opening } from "./cases.ts";
 import type { HolderFunctions } from "./holder.ts";
-import { connectLocks, type Locks } from "./locks.ts";
+import { connectLocks } from "./locks.ts";
 
 const program = new URL("./holder.ts", import.meta.url);
 const limitMs = 60_000;
@@ -33,8 +33,8 @@ export async function playLateWrites(
 ): Promise<Outcome[]> {
   const accounts = await openAccounts(storage, address);
   cleanup.defer(accounts.close);
-  const locks = await connectLocks(lockServers, signal);
-  cleanup.defer(locks.close);
+  const { redlock, close } = await connectLocks(lockServers, signal);
+  cleanup.defer(close);
   for (const { account } of cases) await accounts.create(account, opening);
 
   const news = new EventEmitter().setMaxListeners(0);
@@ -47,7 +47,7 @@ export async function playLateWrites(
   cleanup.defer(holder.stop);
   await holder.call("claim", limitMs, storage, address, lockServers);
   holder.pause(); // A holds every lock, as it has just checked
-  const visits = await Promise.all(cases.map((one) => beginVisit(one, accounts, locks)));
+  const visits = await Promise.all(cases.map((one) => beginVisit(one, accounts, redlock)));
   for (const { one, end } of visits) if (one.arrival === arrivals[0]) await end();
   const late = visits.filter(({ one }) => one.arrival === arrivals[1]);
   const interrupted = late.map(async ({ one, end }) => {
@@ -64,20 +64,15 @@ export async function playLateWrites(
   return Promise.all(cases.map(outcomeOf));
 }
 
-/** B, after it has got the lock and read. */
-interface Visit {
-  readonly one: Case;
-  /** Writes, and releases the lock. */
-  end(): Promise<void>;
-}
-
-async function beginVisit(one: Case, accounts: Accounts, { redlock }: Locks): Promise<Visit> {
-  const lock: Lock = await redlock.acquire(one.account);
-  const account: Account = accountOf(accounts, one.account, lock.fence, one.checks);
+/** B gets the lock, and reads. */
+async function beginVisit(one: Case, accounts: Accounts, redlock: Redlock) {
+  const lock = await redlock.acquire(one.account);
+  const account = accountOf(accounts, one.account, lock.fence, one.checks);
   const balance = await account.read();
   return {
     one,
-    async end() {
+    /** Writes, and releases the lock. */
+    async end(): Promise<void> {
       await account.write(balance + deposit);
       await lock.release();
     },
