@@ -1,5 +1,5 @@
 import { type LockNode, Redlock } from "@holdfast/core";
-import { type MemoryNode, memoryNode } from "@holdfast/memory";
+import { memoryNode } from "@holdfast/memory";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Database, memoryDatabase } from "./database.ts";
 import { serveMetrics } from "./metrics.ts";
@@ -24,7 +24,7 @@ export interface World {
 /** Builds everything in this process: nodes, database, and workers, each with its own `Redlock`. */
 export async function memoryWorld(setup: Setup, tell: (visit: Visit) => void, cleanup: Cleanup): Promise<World> {
   const mortals = new Map(nodeNames.map((name) => [name, mortalNode(name)]));
-  const nodes = [...mortals.values()];
+  const nodes = [...mortals.values()].map(({ node }) => node);
   const database = memoryDatabase();
   const metrics = setup.metrics ? await serveMetrics(cleanup) : undefined;
   const open = (worker: string): Worker => {
@@ -41,30 +41,22 @@ export async function memoryWorld(setup: Setup, tell: (visit: Visit) => void, cl
     contenders: new Map(setup.workers.map((name) => [name, open(name)])),
     // As in a paused process, nothing extends the lock or notices its end.
     sleeper: { ...paused, approachWrite: () => paused.approachWrite({ autoExtend: false }) },
-    kill: async (node) => mortals.get(node)?.kill(),
-    restart: async (node) => mortals.get(node)?.restart(),
+    kill: async (name) => mortals.get(name)?.kill(),
+    restart: async (name) => mortals.get(name)?.restart(),
   };
 }
 
 /** A memory node that can die: it fails, forgets all claims and counters, and comes back empty. */
-export function mortalNode(name: string): LockNode & { kill(): void; restart(): void } {
-  let living: MemoryNode | undefined = memoryNode({ name });
-  const alive = (): MemoryNode => {
-    if (living === undefined) throw new Error("connection refused");
-    return living;
-  };
+export function mortalNode(name: string) {
+  const node: LockNode = { ...memoryNode({ name }) };
+  const refuse = (): Promise<never> => Promise.reject(new Error("connection refused"));
   return {
-    name,
-    acquire: async (request) => alive().acquire(request),
-    extend: async (request) => alive().extend(request),
-    release: async (request) => alive().release(request),
-    watch: async (names, onReleased) => alive().watch(names, onReleased),
-    inspect: async (resource) => alive().inspect(resource),
-    kill() {
-      living = undefined;
+    node,
+    async kill(): Promise<void> {
+      Object.assign(node, { acquire: refuse, extend: refuse, release: refuse, watch: refuse, inspect: refuse });
     },
-    restart() {
-      living = memoryNode({ name });
+    async restart(): Promise<void> {
+      Object.assign(node, memoryNode({ name }));
     },
   };
 }

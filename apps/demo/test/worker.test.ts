@@ -102,9 +102,9 @@ describe("createWorker()", () => {
     const { workplace, ended } = place(new Redlock([memoryNode()], { ttlMs: 60, nodeTimeoutMs: 50 }));
     const sleeper = createWorker({ ...workplace, worker: "sleeper" }, 60);
     await sleeper.approachWrite({ autoExtend: false });
-    await visit({ ...workplace, worker: "w2" }, ledger, nothing);
+    await visit({ ...workplace, worker: "w2" }, ledger, nothing, { ttlMs: 60_000 });
     await sleeper.write();
-    const [others, late] = ended() as [Visit, Visit];
+    const [others, late] = ended().slice(-2) as [Visit, Visit]; // on a busy machine, locks were lost before the pause
     expect(others).toMatchObject({ worker: "w2", write: "accepted" });
     expect(late).toMatchObject({ worker: "sleeper", write: "refused", newestFence: others.fence });
     expect(late.failure?.code).toBe("LOCK_LOST");
@@ -132,11 +132,11 @@ describe("createWorker()", () => {
 
 it("mortalNode() works like a memory node, fails while it is dead, and comes back empty", async () => {
   const request = { resources: ["a"], owner: "me", timeoutMs: 50, ttlMs: 60_000, fenceHint: 1 };
-  const node = mortalNode("n1");
+  const { node, kill, restart } = mortalNode("n1");
   expect(await node.acquire(request)).toMatchObject({ granted: true });
   expect(await node.acquire({ ...request, owner: "you" })).toMatchObject({ granted: false });
-  node.kill();
+  await kill();
   await expect(node.acquire(request)).rejects.toThrow("connection refused");
-  node.restart();
+  await restart();
   expect(await node.inspect?.("a")).toEqual({ owner: null, remainingMs: null, fence: 0 });
 });
