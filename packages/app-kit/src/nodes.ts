@@ -1,6 +1,7 @@
 import type { LockNode } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { nodeRedisNode } from "@holdfast/node-redis";
+import { Redis } from "ioredis";
 import {
   type Address,
   type ClientLibrary,
@@ -32,25 +33,12 @@ export async function connectNodes(
   addresses: readonly Address[],
   { reconnectMs, patienceMs, names = [], ...options }: NodesOptions = {},
 ): Promise<ConnectedNodes> {
-  const named = (index: number) => (names[index] === undefined ? options : { ...options, name: names[index] });
-  if (library === "ioredis") {
-    const clients = await connectIoredis(addresses, { reconnectMs, patienceMs });
-    return connected(
-      clients,
-      clients.map((client, index) => ioredisNode(client, named(index))),
-    );
-  }
-  const clients = await connectNodeRedis(addresses, { reconnectMs, patienceMs });
-  return connected(
-    clients,
-    clients.map((client, index) => nodeRedisNode(client, named(index))),
-  );
-}
-
-function connected(
-  clients: Parameters<typeof disconnect>[0],
-  nodes: readonly (LockNode & { close(): Promise<void> })[],
-): ConnectedNodes {
+  const connect = library === "ioredis" ? connectIoredis : connectNodeRedis;
+  const clients = await connect(addresses, { reconnectMs, patienceMs });
+  const nodes = clients.map((client, index) => {
+    const named = names[index] === undefined ? options : { ...options, name: names[index] };
+    return client instanceof Redis ? ioredisNode(client, named) : nodeRedisNode(client, named);
+  });
   return {
     nodes,
     async close() {
