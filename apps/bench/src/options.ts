@@ -98,13 +98,10 @@ function numbers(text: string | undefined): number[] | undefined {
 }
 
 function subjectOf(words: readonly string[]): keyof typeof subjects {
-  const [word, ...more] = words;
-  if (word === undefined) return "libraries";
-  if ((word !== "stores" && word !== "waiting") || more.length > 0)
-    throw new RangeError(
-      `there is nothing called ${JSON.stringify(words.join(" "))} to measure: only stores or waiting`,
-    );
-  return word;
+  const named = words.join(" ");
+  if (named === "") return "libraries";
+  if (named === "stores" || named === "waiting") return named;
+  throw new RangeError(`there is nothing called ${JSON.stringify(named)} to measure: only stores or waiting`);
 }
 
 function chosen(workloads: readonly Workload[], only: string | undefined): readonly Workload[] {
@@ -117,15 +114,11 @@ function chosen(workloads: readonly Workload[], only: string | undefined): reado
 }
 
 function list(workloads: readonly Workload[]): string {
-  return workloads
-    .map(({ name, title, cells, contenders, quickContenders }) => {
-      const mark = ({ isQuick }: { isQuick: boolean }): string => (isQuick ? "*" : "");
-      const cellNames = cells.map((cell) => `${cell.name}${mark(cell)}`).join("; ");
-      const contenderNames = contenders
-        .map((contender) => `${contender.name}${mark({ isQuick: quickContenders.includes(contender.name) })}`)
-        .join("; ");
-      return `${name}: ${title}\n  cells       ${cellNames}\n  contenders  ${contenderNames}\n`;
-    })
-    .concat("Quick runs have what is marked with *.\n")
-    .join("\n");
+  const marked = (names: readonly { name: string; isQuick: boolean }[]): string =>
+    names.map(({ name, isQuick }) => `${name}${isQuick ? "*" : ""}`).join("; ");
+  const texts = workloads.map(({ name, title, cells, contenders, quickContenders }) => {
+    const contending = contenders.map((one) => ({ name: one.name, isQuick: quickContenders.includes(one.name) }));
+    return `${name}: ${title}\n  cells       ${marked(cells)}\n  contenders  ${marked(contending)}\n`;
+  });
+  return [...texts, "Quick runs have what is marked with *.\n"].join("\n");
 }
