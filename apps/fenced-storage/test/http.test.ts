@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { readText, writeText } from "../src/http/fenced-client.ts";
+import { readText, writeText } from "../src/http/accounts.ts";
 import { type FencedService, startFencedService } from "../src/http/fenced-service.ts";
 import { testLateWrites } from "./late-writes.ts";
 

@@ -1,5 +1,7 @@
+import { StaleFenceError } from "@holdfast/redis";
 import type { Account, Accounts } from "../accounts.ts";
-import { readText, writeText } from "./fenced-client.ts";
+
+const timeoutMs = 5_000;
 
 /** Opens accounts in an HTTP service. */
 export async function openHttpAccounts(url: string): Promise<Accounts> {
@@ -13,4 +15,23 @@ export async function openHttpAccounts(url: string): Promise<Accounts> {
     checked: account,
     async close() {},
   };
+}
+
+/** Reads a text. From then on, the URL refuses older tokens. */
+export async function readText(url: string, fence: number | undefined): Promise<string> {
+  return (await send("read", url, fence, {})).text();
+}
+
+/** Writes a text, unless the URL was shown a newer token. */
+export async function writeText(url: string, text: string, fence: number | undefined): Promise<void> {
+  await send("write", url, fence, { method: "PUT", body: text });
+}
+
+async function send(action: "read" | "write", url: string, fence: number | undefined, init: RequestInit) {
+  const headers: Record<string, string> = fence === undefined ? {} : { fence: String(fence) };
+  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
+  if (response.ok) return response;
+  const { detail, newestFence } = (await response.json()) as { detail: string; newestFence: number };
+  if (response.status === 409 && fence !== undefined) throw new StaleFenceError(action, url, fence, newestFence);
+  throw new Error(`could not ${action} ${url}: ${response.status}, ${detail}`);
 }
