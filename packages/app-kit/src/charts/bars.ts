@@ -1,5 +1,5 @@
 /** Panels of bars: one row for each name, with its value and its range. */
-import { type Color, type Coloring, color, font, svgOf, widthOf } from "./svg.ts";
+import { type Color, type Coloring, color, type DrawingApi, font, rect, svgOf, textAt, widthOf } from "./svg.ts";
 import { type Format, valueText } from "./values.ts";
 
 /** What a row stands for: this project, another one, or a reference to compare both with; or nothing of these. */
@@ -113,11 +113,6 @@ function optionOf(panels: readonly BarPanel[], placeOf: (index: number) => { lef
   };
 }
 
-/** The part of ECharts' interface for custom series that is used here. */
-interface DrawingApi {
-  coord(point: [number, number]): [number, number];
-}
-
 type Layout = ReturnType<typeof layoutOf>;
 
 /** Names are beside the bars where they are short, or else above them. */
@@ -148,27 +143,22 @@ function rowOf(
   const [startX, middle] = at(0);
   const y = names === "beside" ? middle : middle + 7;
   const nameY = names === "beside" ? middle : middle - 8;
-  const style = `${kind === "reference" ? "italic" : weightOf(kind)} 11px ${font}`;
-  const text = (value: string, x: number, textY: number, change: object = {}): object => ({
-    ...{ type: "text" },
-    style: { text: value, x, y: textY, verticalAlign: "middle", font: style, fill: color("ink"), ...change },
-  });
+  const style = { font: `${kind === "reference" ? "italic" : weightOf(kind)} 11px ${font}` };
   const path = (pathData: string, stroke: Color): object => ({
     ...{ type: "path", shape: { pathData }, style: { stroke: color(stroke), fill: "none" } },
   });
   const [lowX, medianX, highX] = (range ?? [0, 0, 0]).map((value) => at(value)[0]) as [number, number, number];
   const ends = [lowX, highX].map((x) => `M${x} ${y - 3}L${x} ${y + 3}`).join("");
-  const shape = { x: startX, y: y - 5, width: medianX - startX, height: 10 };
   const noteStyle = { align: "right", font: `10px ${font}`, fill: color("muted") };
   return {
     type: "group",
     children: [
-      text(name, left, nameY),
-      ...(note === "" ? [] : [text(note, left + panelWidth - gap, nameY, noteStyle)]),
-      ...(medianX > startX ? [{ type: "rect", shape, style: { fill: color(barColor) } }] : []),
+      textAt(name, left, nameY, style),
+      ...(note === "" ? [] : [textAt(note, left + panelWidth - gap, nameY, noteStyle)]),
+      ...(medianX > startX ? [rect(startX, y - 5, medianX - startX, 10, barColor)] : []),
       ...(names === "beside" ? [path(`M${startX} ${y - rowHeight / 2}L${startX} ${y + rowHeight / 2}`, "grid")] : []),
       ...(highX - lowX >= 1 ? [path(`${ends}M${lowX} ${y}L${highX} ${y}`, "ink")] : []),
-      text(range === undefined ? "–" : valueText(range[1], format), highX + 5, y),
+      textAt(range === undefined ? "–" : valueText(range[1], format), highX + 5, y, style),
     ],
   };
 }

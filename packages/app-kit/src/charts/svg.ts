@@ -46,6 +46,22 @@ export function widthOf(text: string, weight: "normal" | "bold" = "normal"): num
   return Math.ceil(text.length * (weight === "bold" ? 7 : 6.4));
 }
 
+/** The part of ECharts' interface for custom series that is used here. */
+export interface DrawingApi {
+  coord(point: [number, number]): [number, number];
+}
+
+/** A text, vertically centred on a point. */
+export function textAt(text: string, x: number, y: number, change: object = {}): object {
+  const style = { text, x, y, verticalAlign: "middle", font: `11px ${font}`, fill: color("ink"), ...change };
+  return { type: "text", style };
+}
+
+/** A rectangle. */
+export function rect(x: number, y: number, width: number, height: number, fill: Color): object {
+  return { type: "rect", shape: { x, y, width, height }, style: { fill: color(fill) } };
+}
+
 /** Draws a chart as SVG. */
 export function svgOf(width: number, height: number, option: object, coloring: Coloring = "light"): string {
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });

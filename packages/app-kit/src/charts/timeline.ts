@@ -1,5 +1,5 @@
 /** Lanes over time, with bars and marks on them, and curves below. */
-import { type Color, type Coloring, color, font, svgOf, widthOf } from "./svg.ts";
+import { type Color, type Coloring, color, type DrawingApi, font, rect, svgOf, textAt, widthOf } from "./svg.ts";
 
 /** A bar on a lane. */
 export interface TimelineBar {
@@ -83,17 +83,13 @@ export function timelineSvg(timeline: Timeline, width: number, coloring?: Colori
 
 /** Lays out a legend, in as many rows as it needs. */
 function legendOf({ bars, marks = [], curves }: Timeline, width: number, legendTop: number) {
-  const box = { type: "rect", shape: { y: -5, width: 12, height: 10 } };
+  const box = (fill: Color): object => rect(0, -5, 12, 10, fill);
   const symbols = new Map<string, object>([
-    ...bars
-      .filter(({ bars }) => bars.length > 0)
-      .map(({ name, ...bar }) => [name, { ...box, style: { fill: color(bar.color) } }] as const),
+    ...bars.filter(({ bars }) => bars.length > 0).map(({ name, ...bar }) => [name, box(bar.color)] as const),
     ...marks
       .filter(({ marks }) => marks.length > 0)
       .map(({ name, symbol, ...mark }) => [name, legendMark(symbol, mark.color)] as const),
-    ...(curves?.curves ?? []).map(
-      ({ name, ...curve }) => [name, { ...box, style: { fill: color(curve.color) } }] as const,
-    ),
+    ...(curves?.curves ?? []).map(({ name, ...curve }) => [name, box(curve.color)] as const),
   ]);
   let x = 4;
   let y = legendTop + legendRowHeight / 2;
@@ -103,8 +99,7 @@ function legendOf({ bars, marks = [], curves }: Timeline, width: number, legendT
       x = 4;
       y += legendRowHeight;
     }
-    const style = { text: name, x: 18, y: 0, verticalAlign: "middle", font: `11px ${font}`, fill: color("ink") };
-    const entry = { ...{ type: "group", x, y, silent: true }, children: [symbol, { type: "text", style }] };
+    const entry = { ...{ type: "group", x, y, silent: true }, children: [symbol, textAt(name, 18, 0)] };
     x += needed;
     return entry;
   });
@@ -159,11 +154,6 @@ function countAxis(name: string): object {
   };
 }
 
-/** The part of ECharts' interface for custom series that is used here. */
-interface DrawingApi {
-  coord(point: [number, number]): [number, number];
-}
-
 const darkBars: readonly Color[] = ["held", "twice", "step"];
 
 function barSeries(
@@ -195,17 +185,9 @@ function barSeries(
           (!isAtEnd && other.fromMs < fromMs),
       );
       const fill = color(isInside && darkBars.includes(style.color) ? "on-bar" : "ink");
-      const bar = {
-        type: "rect",
-        shape: { x, y: y - height / 2, width: length, height },
-        style: { fill: color(style.color) },
-      };
+      const bar = rect(x, y - height / 2, length, height, style.color);
       const isShown = label !== "" && (isInside || isFree) && (isInside || labels !== undefined);
-      const shown = {
-        type: "text",
-        style: { text: label, x: labelX, y, verticalAlign: "middle", fill, font: `11px ${font}` },
-      };
-      return { type: "group", children: isShown ? [bar, shown] : [bar] };
+      return { type: "group", children: isShown ? [bar, textAt(label, labelX, y, { fill })] : [bar] };
     },
   };
 }
