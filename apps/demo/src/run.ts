@@ -120,7 +120,7 @@ export class Run {
     this.log.push({ atMs: nowMs - (this.beganAtMs ?? nowMs), text });
   }
 
-  /** Takes in what a worker tells: that it waits, that it has entered, and how the visit ended. */
+  /** Takes in the reports of a worker: that it waits, that it has entered, and how the visit ended. */
   hear(visit: Visit): void {
     const { worker, resource, calledAtMs, fence, write, newestFence, failure } = visit;
     this.#calls.set(`${worker} ${calledAtMs}`, visit);

@@ -119,7 +119,7 @@ async function oversleep(
 const expected = ["FINISH", "LOCK_LOST", "WAIT_TIMEOUT", "QUORUM_UNREACHABLE"];
 
 /**
- * Waits for the lock, and increments the counter. Tells of the wait, of the grant, and of the end.
+ * Waits for the lock, and increments the counter. Reports the wait, the grant, and the end.
  *
  * @param dwell the work between read and write
  */

@@ -6,7 +6,7 @@ export function newRun(options: readonly string[] = []): Run {
   return new Run(parseOptions(["--workers", "2", ...options]) as Setup);
 }
 
-/** The run after the workers have told of these visits. */
+/** The run after the workers have reported these visits. */
 export function hearing(visits: readonly Visit[], run: Run = newRun()): Run {
   for (const visit of visits) run.hear(visit);
   return run;

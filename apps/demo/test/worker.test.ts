@@ -10,7 +10,7 @@ import { mortalNode } from "../src/world.ts";
 const orders = resources[0] as Resource;
 const nothing = async (): Promise<void> => {};
 
-/** A workplace that records what is told. */
+/** A workplace that records all reports. */
 function place(redlock = new Redlock([memoryNode()], { ttlMs: 10_000 })) {
   const told: Visit[] = [];
   const stop = new AbortController();
@@ -26,7 +26,7 @@ function place(redlock = new Redlock([memoryNode()], { ttlMs: 10_000 })) {
 }
 
 describe("visit()", () => {
-  it("visit() increments under the lock, and tells when it waited, entered and left", async () => {
+  it("visit() increments under the lock, and reports when it waits, enters and leaves", async () => {
     const { workplace, told } = place();
     await visit(workplace, orders, nothing);
     expect(await workplace.database.read("orders")).toBe(1);
@@ -42,7 +42,7 @@ describe("visit()", () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });
 
-  it("visit() tells of a lock that is lost while it is inside, and does not write", async () => {
+  it("visit() reports a lock that is lost while it is inside, and does not write", async () => {
     const { workplace, ended } = place(new Redlock([memoryNode()], { ttlMs: 60, nodeTimeoutMs: 50 }));
     const untilLost = async (lock: { readonly signal: AbortSignal }): Promise<void> => {
       await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
