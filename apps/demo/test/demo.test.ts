@@ -23,6 +23,26 @@ function storyOf(out: string): string[] {
     );
 }
 
+/** The same story of every run without a fault, with what differs between memory nodes and servers. */
+function expectCleanRun({ code, out, err }: ProgramOutcome, workers: string, back: string, stop: string): void {
+  expect(storyOf(out)).toEqual([
+    `${workers} read, wait and write counters: only the lock protects orders, stock and report; ledger also checks fencing tokens.`,
+    "n2 was killed. 4 of 5 nodes are left and 3 must agree: the work continues.",
+    "n4 was killed. 3 of 5 nodes are left and 3 must agree: just enough.",
+    `n2 is back${back}`,
+    `n4 is back${back}`,
+    `sleeper holds ledger and has checked its lock. Right before it writes, ${stop}: the ttl runs out.`,
+    "W is granted ledger, with the larger token T.",
+    "sleeper continues after S, unaware of the pause. It believes that it holds the lock (ttl S), and writes.",
+    "REFUSED: the database has seen token T, and the token of sleeper is T.",
+    "Without tokens, this write would have undone another worker's. No lock can prevent that.",
+  ]);
+  expect(out).toContain("Nothing was violated.");
+  expect(out).toMatch(/lost updates +0\n/);
+  expectSoundMetrics(out);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+}
+
 /** Every acquired lock is still held or has a hold duration, and the killed nodes have failed. */
 function expectSoundMetrics(out: string): void {
   const total = (series: RegExp): number =>
@@ -38,32 +58,17 @@ function expectSoundMetrics(out: string): void {
 }
 
 describe.concurrent("the demo", { timeout: timeoutMs }, () => {
-  it("pnpm demo runs clean with memory nodes, and prints plain lines without a terminal", async ({ expect }) => {
-    const { code, out, err } = await run(["--seconds", "5", "--metrics"]);
-    expect(out).toContain("Nothing was violated.");
-    expect(out).toMatch(/lost updates +0\n/);
+  it("pnpm demo runs clean with memory nodes, and prints plain lines without a terminal", async () => {
+    const outcome = await run(["--seconds", "5", "--metrics"]);
+    const back = ", and empty. It was down for S, longer than the ttl: no lock that it forgot can still be valid.";
+    expectCleanRun(outcome, "6 workers", back, "it stalls like a stopped process");
+    const { out } = outcome;
     expect(out).toMatch(/ 3 of 5 nodes \| /);
     expect(out).toMatch(/ 5 of 5 nodes \| /);
     const seconds = [...out.matchAll(/^ *(\d+)\.\d s {2}\d of 5 nodes \| /gm)].map(([, second]) => second);
     expect(seconds).toEqual([...new Set(seconds)]);
-    expect(storyOf(out)).toMatchInlineSnapshot(`
-      [
-        "6 workers read, wait and write counters: only the lock protects orders, stock and report; ledger also checks fencing tokens.",
-        "n2 was killed. 4 of 5 nodes are left and 3 must agree: the work continues.",
-        "n4 was killed. 3 of 5 nodes are left and 3 must agree: just enough.",
-        "n2 is back, and empty. It was down for S, longer than the ttl: no lock that it forgot can still be valid.",
-        "n4 is back, and empty. It was down for S, longer than the ttl: no lock that it forgot can still be valid.",
-        "sleeper holds ledger and has checked its lock. Right before it writes, it stalls like a stopped process: the ttl runs out.",
-        "W is granted ledger, with the larger token T.",
-        "sleeper continues after S, unaware of the pause. It believes that it holds the lock (ttl S), and writes.",
-        "REFUSED: the database has seen token T, and the token of sleeper is T.",
-        "Without tokens, this write would have undone another worker's. No lock can prevent that.",
-      ]
-    `);
-    expectSoundMetrics(out);
     expect(out).toMatch(/^holdfast_lock_losses_total\{holdfast_lock_loss_reason="expired"\} [1-9]/m); // the sleeper's
     expect(out).not.toContain("\u001B");
-    expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
   it("pnpm demo --break exits with 1, and says what was violated", async () => {
@@ -105,25 +110,10 @@ describe("the demo with servers", { timeout: timeoutMs }, () => {
   // In `pnpm test`, the next one shows that workers and servers start.
   if (isNightly) {
     it("pnpm demo --redis runs clean with worker processes of both client libraries", async () => {
-      const { code, out, err } = await run(["--redis", "--seconds", "10", "--workers", "4", "--metrics"]);
-      expect(out).toContain("Nothing was violated.");
-      expect(out).toMatch(/lost updates +0\n/);
-      expect(storyOf(out)).toMatchInlineSnapshot(`
-        [
-          "4 workers (half of them over ioredis, half over node-redis) read, wait and write counters: only the lock protects orders, stock and report; ledger also checks fencing tokens.",
-          "n2 was killed. 4 of 5 nodes are left and 3 must agree: the work continues.",
-          "n4 was killed. 3 of 5 nodes are left and 3 must agree: just enough.",
-          "n2 is back on its port, and has read its claims and counters from disk.",
-          "n4 is back on its port, and has read its claims and counters from disk.",
-          "sleeper holds ledger and has checked its lock. Right before it writes, its process is stopped (SIGSTOP): the ttl runs out.",
-          "W is granted ledger, with the larger token T.",
-          "sleeper continues after S, unaware of the pause. It believes that it holds the lock (ttl S), and writes.",
-          "REFUSED: the database has seen token T, and the token of sleeper is T.",
-          "Without tokens, this write would have undone another worker's. No lock can prevent that.",
-        ]
-      `);
-      expectSoundMetrics(out);
-      expect({ code, err }).toEqual({ code: 0, err: "" });
+      const outcome = await run(["--redis", "--seconds", "10", "--workers", "4", "--metrics"]);
+      const workers = "4 workers (half of them over ioredis, half over node-redis)";
+      const back = " on its port, and has read its claims and counters from disk.";
+      expectCleanRun(outcome, workers, back, "its process is stopped (SIGSTOP)");
     });
   }
 
