@@ -1,6 +1,6 @@
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { type RedisServer, type RedisServerOptions, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { type RedisOptions as AllOptions, Redis } from "ioredis";
-import { afterAll, beforeEach } from "vitest";
+import { afterAll, beforeEach, onTestFinished } from "vitest";
 import {
   type FencedConnection,
   type RedisConnection,
@@ -31,6 +31,29 @@ export function fencedConnectionOver(client: Redis): FencedConnection {
 }
 
 type RedisOptions = Omit<AllOptions, "replyMapping">;
+
+/** Starts a server for the running test. */
+export async function serverForTest(options?: RedisServerOptions): Promise<RedisServer> {
+  const server = await startRedisServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Connects a client for the running test. */
+export async function clientOf({ port }: Pick<RedisServer, "port">, options: RedisOptions = {}): Promise<Redis> {
+  const client = new Redis(port, { enableReadyCheck: false, ...options, lazyConnect: true });
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  await client.connect();
+  return client;
+}
+
+/** Connects a client to a cluster of one server, both for the running test. */
+export async function clusterOfOne(): Promise<Redis> {
+  const cluster = await startRedisCluster(1);
+  onTestFinished(() => cluster.stop());
+  return clientOf(cluster.servers[0] as RedisServer);
+}
 
 /** The server that the tests of a file share. It is emptied before each test. */
 export interface Bench {

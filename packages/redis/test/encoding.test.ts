@@ -1,36 +1,39 @@
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
-import { describe, expect, test } from "vitest";
-import type { EncodedCall } from "../src/encoding.ts";
+import { expect, test } from "vitest";
 import { commonScript } from "../src/generated/common-script.ts";
 import { lockScript } from "../src/generated/lock-script.ts";
-import type { RedisConnection, RedisNodeOptions, ScriptCall } from "../src/index.ts";
-import { lockNames, redisNode } from "../src/index.ts";
+import {
+  type RedisConnection,
+  type RedisNode,
+  type RedisNodeOptions,
+  redisNode,
+  type ScriptCall,
+} from "../src/index.ts";
 
-type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
-
-/** Creates a node that sends its calls to `send`. */
-function nodeOver(runScript: Send, options: RedisNodeOptions) {
-  const connection: RedisConnection = { name: "n", isCluster: false, isReady: () => true, runScript };
-  return redisNode(connection, { verifyServer: false, ...options });
+/** Returns nodes that were asked the same in one tick, and what they have sent. Nothing is answered. */
+async function asked(nodeCount: number, ask: (node: RedisNode) => void, options: RedisNodeOptions = {}) {
+  const calls: ScriptCall[] = [];
+  const scripts: string[] = [];
+  const runScript: RedisConnection["runScript"] = (_command, script, call) => {
+    calls.push(call);
+    scripts.push(script);
+    return new Promise(() => {});
+  };
+  const nodes = Array.from({ length: nodeCount }, (_, index) =>
+    redisNode(
+      { name: `n${index}`, isCluster: false, isReady: () => true, runScript },
+      { verifyServer: false, ...options },
+    ),
+  );
+  for (const node of nodes) ask(node);
+  await new Promise(process.nextTick);
+  return { nodes: nodes as [RedisNode], calls: calls as [ScriptCall, ScriptCall], scripts };
 }
 
-/** Returns the calls of several nodes that get the same requests. */
-async function callsOf(
-  nodeCount: number,
-  ask: (node: ReturnType<typeof redisNode>) => void,
-  options: RedisNodeOptions = {},
-): Promise<ScriptCall[]> {
-  const calls: ScriptCall[] = [];
-  for (let index = 0; index < nodeCount; index += 1) {
-    const send: Send = (_command, _script, call) => {
-      calls.push(call);
-      return new Promise(() => {});
-    };
-    ask(nodeOver(send, { name: `n${index}`, ...options }));
-  }
-  await new Promise(process.nextTick);
-  return calls;
+/** Returns a frozen request, like core, which shares requests among nodes. */
+function frozenRequest(owner: string, resources: string[]) {
+  return Object.freeze(acquireRequest(owner, { resources: Object.freeze(resources) }));
 }
 
 /** Returns the bytes that a library would write for the words of a call. */
@@ -44,54 +47,41 @@ function marksOf(call: ScriptCall): string {
   return String(call.keysAndArguments()[call.keyCount + 1]);
 }
 
-function askForMuch(node: ReturnType<typeof redisNode>): void {
-  ignore(node.acquire(acquireRequest("prüfer 🔒", { resources: ["{é}", "日本語"], waiter: "é" })));
-  ignore(node.extend(extendRequest("bob", { ttlMs: 5_000 })));
-  ignore(node.acquire(acquireRequest("carol", { takeover: "ß", ttlMs: 5_000 })));
-  ignore(node.inspect("r"));
-  ignore(node.release(releaseRequest("dave", ["\u0000", "r"])));
-}
-
-test("ScriptCall.encode() returns the words of keysAndArguments() as bulk strings, whose lengths are in bytes", async () => {
-  const calls = await callsOf(2, askForMuch);
-  expect(calls).toHaveLength(2);
-  for (const call of calls) expect(call.encode("EVALSHA", "sha")).toEqual(written("EVALSHA", "sha", call));
-});
-
-test("ScriptCall.encode() uses the given command and script, whatever an earlier call used", async () => {
-  const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
+test("ScriptCall.encode() returns the words of keysAndArguments() as bulk strings, whatever an earlier call used", async () => {
+  const { calls } = await asked(2, (node) => {
+    ignore(node.acquire(acquireRequest("prüfer 🔒", { resources: ["{é}", "日本語"], waiter: "é" })));
+    ignore(node.extend(extendRequest("bob", { ttlMs: 5_000 })));
+    ignore(node.acquire(acquireRequest("carol", { takeover: "ß", ttlMs: 5_000 })));
+    ignore(node.inspect("r"));
+    ignore(node.release(releaseRequest("dave", ["\u0000", "r"])));
+  });
+  expect(calls.map(marksOf)).toEqual([".....", "....."]);
   const commands = [
     ["EVALSHA", "sha"],
     ["EVAL", "return 'é'"],
     ["EVAL", "return 1"],
     ["EVALSHA", "sha"],
   ] as const;
-  for (const [command, script] of commands)
-    expect(call.encode(command, script)).toEqual(written(command, script, call));
+  for (const call of calls) {
+    for (const [command, script] of commands) {
+      expect(call.encode(command, script)).toEqual(written(command, script, call));
+    }
+  }
 });
 
 test("ScriptCall strikes out only the abandoned operation, and only for its node", async () => {
-  const calls: ScriptCall[] = [];
-  const nodes = ["a", "b"].map((name) =>
-    nodeOver(
-      (_command, _script, call) => {
-        calls.push(call);
-        return new Promise(() => {});
-      },
-      { name },
-    ),
-  );
+  const { calls, nodes } = await asked(2, () => {});
   // Core sends each request to all nodes.
   for (const request of [frozenRequest("alice", ["a", "b"]), frozenRequest("bob", ["c", "d"])]) {
-    for (const node of nodes) ignore(node.acquire(request));
+    for (const { acquire } of nodes) ignore(acquire(request));
   }
   await new Promise(process.nextTick);
-  const [first, second] = calls as [ScriptCall, ScriptCall];
+  const [first, second] = calls;
   expect(marksOf(first)).toBe("..");
   const whole = second.encode("EVALSHA", "sha");
   expect(first.encode("EVALSHA", "sha")).toBe(whole);
 
-  ignore(nodes[0]?.release(releaseRequest("bob", ["c", "d"])) as Promise<unknown>);
+  ignore(nodes[0].release(releaseRequest("bob", ["c", "d"])));
   expect(marksOf(first)).toBe(".x");
   expect(first.encode("EVALSHA", "sha")).toBe(written("EVALSHA", "sha", first));
   expect(first.encode("EVALSHA", "sha")).toBe(whole.replace("..", ".x"));
@@ -100,186 +90,38 @@ test("ScriptCall strikes out only the abandoned operation, and only for its node
 });
 
 test("ScriptCall updates marks that it has returned before", async () => {
-  const nodes: ReturnType<typeof redisNode>[] = [];
-  const [call] = (await callsOf(1, (node) => {
-    nodes.push(node);
-    ignore(node.acquire(acquireRequest("alice")));
-    ignore(node.acquire(acquireRequest("bob")));
-  })) as [ScriptCall];
-  const words = call.keysAndArguments();
-  ignore(nodes[0]?.release(releaseRequest("alice")) as Promise<unknown>);
+  const { calls, nodes } = await asked(1, ({ acquire }) => {
+    for (const owner of ["alice", "bob"]) ignore(acquire(acquireRequest(owner)));
+  });
+  const words = calls[0].keysAndArguments();
+  ignore(nodes[0].release(releaseRequest("alice")));
   expect(words.filter((word) => Buffer.isBuffer(word)).map(String)).toEqual(["x."]);
 });
 
-/** Returns the keys of a single operation, the header, and the words of its record. */
-async function recordOf(
-  ask: (node: ReturnType<typeof redisNode>) => Promise<unknown>,
-  options: RedisNodeOptions = {},
-): Promise<{ script: "common" | "lock"; keys: unknown[]; header: string[]; words: unknown[] }> {
-  const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [EncodedCall];
-  const script = call.template.script.sha === commonScript.sha ? "common" : "lock";
-  const words = call.keysAndArguments();
-  const recordAt = call.keyCount + (script === "common" ? 2 : 3);
-  return {
-    script,
-    keys: words.slice(0, call.keyCount),
-    header: words.slice(call.keyCount, recordAt).map(String),
-    words: words.slice(recordAt),
-  };
-}
-
-/** The keys of a resource, as the lock script takes them. */
-function keysOf(resource: string): string[] {
-  const { lock, fence, waitingList, sharers } = lockNames("lock:", resource);
-  return [lock, fence, waitingList, sharers];
-}
-
-describe("a record", () => {
-  const [lock, fence, list] = keysOf("r");
-  const terms = { ttlMs: 5_000, fenceHint: 7 };
-
-  test("of acquire() is for the common script if there is one resource without takeover, waiter and guard", async () => {
-    const common = { script: "common", keys: [lock, fence] };
-    expect(await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)))).toMatchObject({
-      ...common,
-      words: ["acquire", "alice", "7", "5000", "1"],
+test("redisNode() sends the common script only if it may be able to do all operations of the call", async () => {
+  type Ask = (node: RedisNode) => Promise<unknown>;
+  const acquire: Ask = (node) => node.acquire(acquireRequest("alice", { epoch: 3, shared: false }));
+  const release: Ask = (node) => node.release(releaseRequest("bob"));
+  const inspect: Ask = (node) => node.inspect("s");
+  for (const [operations, script] of [
+    [[acquire], commonScript],
+    [[acquire, release], commonScript],
+    [[acquire, release, inspect], lockScript],
+    [[inspect, acquire], lockScript],
+  ] as const) {
+    const { scripts } = await asked(1, (node) => {
+      for (const operate of operations) ignore(operate(node));
     });
-    const later = acquireRequest("alice", { ...terms, epoch: 3, shared: false });
-    expect(await recordOf(({ acquire }) => acquire(later))).toMatchObject({
-      ...common,
-      words: ["acquire", "alice", "7", "5000", "3"],
-    });
-  });
-
-  test.each([
-    ["a takeover", { takeover: "bob" }, {}, ["r"], ["bob", "", "0"]],
-    ["a waiter", { waiter: "w" }, {}, ["r"], ["", "w", "0"]],
-    ["a shared claim", { shared: true }, {}, ["r"], ["", "", "1"]],
-    ["a guard", {}, { restartGuardMs: 5_000 }, ["r"], ["", "", "0"]],
-    ["two resources", { resources: ["r", "s"] }, {}, ["r", "s"], ["", "", "0"]],
-    [
-      "all of that",
-      { resources: ["r", "s"], takeover: "b", waiter: "w", shared: true },
-      {},
-      ["r", "s"],
-      ["b", "w", "1"],
-    ],
-  ] as const)("of acquire() is for the lock script for %s", async (_, more, options, resources, last) => {
-    const record = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, ...more })), options);
-    expect(record).toMatchObject({
-      script: "lock",
-      keys: resources.flatMap(keysOf),
-      words: ["acquire", String(resources.length), "alice", "7", "5000", "1", ...last],
-    });
-  });
-
-  test.each([
-    [{}, "0", "0"],
-    [{ rejoin: true }, "0", "1"],
-    [{ shared: true }, "1", "0"],
-    [{ shared: true, rejoin: true }, "1", "1"],
-  ])("of extend(): %j", async (more, shared, rejoin) => {
-    const request = extendRequest("alice", { ttlMs: 5_000, fence: 9, resources: ["r", "s"], ...more });
-    expect(await recordOf(({ extend }) => extend(request))).toMatchObject({
-      script: "lock",
-      keys: [...keysOf("r"), ...keysOf("s")],
-      words: ["extend", "2", "alice", "9", "5000", shared, rejoin],
-    });
-  });
-
-  test("of release() is for the common script if one resource is released, and that is announced", async () => {
-    expect(await recordOf(({ release }) => release(releaseRequest("alice")))).toMatchObject({
-      script: "common",
-      keys: [lock, list],
-      words: ["release", "alice"],
-    });
-  });
-
-  test.each([
-    ["a waiter", { waiter: "w" }, ["r"], ["1", "w"]],
-    ["an undo", { undo: true }, ["r"], ["0", ""]],
-    ["two resources", { resources: ["r", "s"] }, ["r", "s"], ["1", ""]],
-  ])("of release() is for the lock script for %s", async (_, more, resources, last) => {
-    const record = await recordOf(({ release }) => release({ ...releaseRequest("alice"), ...more }));
-    expect(record).toMatchObject({
-      script: "lock",
-      keys: resources.flatMap(keysOf),
-      words: ["release", String(resources.length), "alice", ...last],
-    });
-  });
-
-  test("of inspect() has the most sharers to list", async () => {
-    expect(await recordOf(({ inspect }) => inspect("r"))).toMatchObject({
-      script: "lock",
-      keys: keysOf("r"),
-      words: ["inspect", "1", "100"],
-    });
-  });
-});
-
-describe("a call", () => {
-  test("is one of the common script only if all of its operations may be", async () => {
-    const scriptOf = async (...asks: ((node: ReturnType<typeof redisNode>) => Promise<unknown>)[]) => {
-      const [call] = (await callsOf(1, (node) => {
-        for (const ask of asks) ignore(ask(node));
-      })) as [EncodedCall];
-      return call.template.script.sha;
-    };
-    const acquire = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
-    const release = (node: ReturnType<typeof redisNode>) => node.release(releaseRequest("bob"));
-    const inspect = (node: ReturnType<typeof redisNode>) => node.inspect("s");
-    expect(await scriptOf(acquire, release)).toBe(commonScript.sha);
-    expect(await scriptOf(acquire, release, inspect)).toBe(lockScript.sha);
-    expect(await scriptOf(inspect, acquire)).toBe(lockScript.sha);
-  });
-
-  test("has all keys of its operations in their order, and then their records", async () => {
-    const [call] = (await callsOf(1, ({ acquire, release, inspect }) => {
-      ignore(acquire(acquireRequest("alice", { resources: ["a"] })));
-      ignore(release(releaseRequest("bob", ["b", "c"])));
-      ignore(inspect("d"));
-    })) as [ScriptCall];
-    const words = call.keysAndArguments().map(String);
-    expect(words.slice(0, call.keyCount)).toEqual(["a", "b", "c", "d"].flatMap(keysOf));
-    expect(call.firstKey).toBe("lock:a");
-    expect(words.slice(call.keyCount + 3)).toEqual([
-      ...["acquire", "1", "alice", "1", String(longMs), "1", "", "", "0"],
-      ...["release", "2", "bob", "1", ""],
-      ...["inspect", "1", "100"],
-    ]);
-  });
-});
-
-describe("the header of a call", () => {
-  test("has a unique call id and the marks; for the lock script, also the guard of the node", async () => {
-    const claim = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
-    const [common, another] = [await recordOf(claim), await recordOf(claim)];
-    expect(common).toMatchObject({ script: "common", header: [expect.stringMatching(/^\d+$/), "."] });
-    const unguarded = await recordOf(({ inspect }) => inspect("r"));
-    expect(unguarded).toMatchObject({ script: "lock", header: [expect.stringMatching(/^\d+$/), ".", "0"] });
-    const guarded = await recordOf(claim, { restartGuardMs: longMs });
-    expect(guarded).toMatchObject({ script: "lock", header: [expect.stringMatching(/^\d+$/), ".", String(longMs)] });
-    expect(new Set([common, another, unguarded, guarded].map(({ header }) => header[0])).size).toBe(4);
-    const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
-    expect(marksOf(call)).toBe(".....");
-  });
-
-  test("is the same for all nodes that get the same requests, unless their guards differ", async () => {
-    const request = frozenRequest("alice", ["a", "b"]);
-    const ask = (node: ReturnType<typeof redisNode>) => ignore(node.acquire(request));
-    const [first, second] = await callsOf(2, ask);
-    const [guarded] = await callsOf(1, ask, { restartGuardMs: longMs });
-    expect(first?.encode("EVALSHA", "sha")).toBe(second?.encode("EVALSHA", "sha"));
-    expect(guarded?.encode("EVALSHA", "sha")).not.toBe(first?.encode("EVALSHA", "sha"));
-  });
+    expect(scripts).toEqual([script.sha]);
+  }
 });
 
 test("redisNode() divides the operations of a tick evenly among the fewest calls", async () => {
   const sizesOf = async (count: number, resourcesOfEach = 1) => {
-    const calls = await callsOf(1, (node) => {
+    const { calls } = await asked(1, ({ acquire }) => {
       for (let i = 0; i < count; i++) {
         const resources = Array.from({ length: resourcesOfEach }, (_, index) => `r${i}:${index}`);
-        ignore(node.acquire(acquireRequest(`owner ${i}`, { resources })));
+        ignore(acquire(acquireRequest(`owner ${i}`, { resources })));
       }
     });
     return calls.map((call) => marksOf(call).length);
@@ -295,24 +137,21 @@ test("redisNode() divides the operations of a tick evenly among the fewest calls
 
 test("redisNode() encodes a request by the options of each node", async () => {
   const request = frozenRequest("alice", ["r"]);
-  const keys: unknown[] = [];
-  for (const prefix of ["a:", "b:", "a:"]) {
-    const [call] = await callsOf(1, (node) => ignore(node.acquire(request)), { prefix });
-    keys.push(call?.firstKey);
+  for (const [options, words] of [
+    [{ prefix: "a:" }, /^a:r,.*,acquire,alice,/],
+    [{ prefix: "b:" }, /^b:r,.*,acquire,alice,/],
+    [{ prefix: "a:", restartGuardMs: longMs }, new RegExp(`^a:r,.*,${longMs},acquire,1,alice,`)],
+  ] as const) {
+    const { calls } = await asked(1, ({ acquire }) => ignore(acquire(request)), options);
+    expect(calls[0].keysAndArguments().join()).toMatch(words);
   }
-  expect(keys).toEqual(["a:r", "b:r", "a:r"]);
 });
 
 test("redisNode() encodes a mutable request again for each node", async () => {
   const request = { ...acquireRequest("alice"), resources: ["r"] };
-  const [first, second] = await callsOf(2, (node) => {
-    ignore(node.acquire(request));
+  const { calls } = await asked(2, ({ acquire }) => {
+    ignore(acquire(request));
     request.resources[0] = "s";
   });
-  expect([first?.firstKey, second?.firstKey]).toEqual(["lock:r", "lock:s"]);
+  expect(calls.map(({ firstKey }) => firstKey)).toEqual(["lock:r", "lock:s"]);
 });
-
-/** Returns a frozen request, like core, which shares requests among nodes. */
-function frozenRequest(owner: string, resources: string[]) {
-  return Object.freeze(acquireRequest(owner, { resources: Object.freeze(resources) }));
-}

@@ -409,8 +409,10 @@ describe("a denial", () => {
 
   test("names the holder, but never the value of a foreign program", async () => {
     const owner = `night shift:${"0123456789abcdef".repeat(2)}`;
-    await node().acquire(acquireRequest(owner));
-    expect(await node().acquire(acquireRequest("alice"))).toMatchObject({ holder: owner });
+    for (const [resource, holder] of [["s", `${owner}.3`] as const, ["r", owner] as const]) {
+      await node().acquire(acquireRequest(holder, { resources: [resource] }));
+      expect(await node().acquire(acquireRequest("alice", { resources: [resource] }))).toMatchObject({ holder });
+    }
     for (const value of ["redis://user:s3cr3t@db", `${"x".repeat(5_000)}${owner}`]) {
       await client.set("lock:r", value, "PX", 1_000);
       expect(await node().acquire(acquireRequest("alice"))).not.toHaveProperty("holder");
