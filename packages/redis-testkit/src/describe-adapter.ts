@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { batches, batchesWithoutAnswer } from "./adapter/batches.ts";
+import { batches } from "./adapter/batches.ts";
 import {
   connectionLostForGood,
   firstClaimLost,
@@ -9,9 +9,7 @@ import {
   refusedClaim,
   releaseWhileNotConnected,
 } from "./adapter/connections.ts";
-import { floors } from "./adapter/floors.ts";
 import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
-import { restartGuard } from "./adapter/restart-guard.ts";
 import { hangingServer, serverWithoutScript } from "./adapter/servers.ts";
 import { shards } from "./adapter/shards.ts";
 import { stalledProcess } from "./adapter/stalls.ts";
@@ -38,14 +36,9 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     describe("a server that hangs", () => {
       hangingServer(tools);
     });
-    describe("several operations at once", () => {
-      batches(tools);
-      batchesWithoutAnswer(tools);
-    });
+    describe("several operations at once", () => batches(tools));
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("a server of which it reaches one shard", () => shards(tools));
-    describe("a server that operators heal or replace", () => floors(tools));
-    describe("a server that has restarted", () => restartGuard(tools));
     describe("a process that stalls", () => stalledProcess(tools));
     describe("watches after a lost connection", () => watchReconnection(tools));
     describe("watches over a silent connection", () => silentSubscriber(tools));

@@ -266,6 +266,24 @@ describe("the server", () => {
     expect(await client.exists("lock:r")).toBe(0);
   });
 
+  test("that refuses a key fails only its own operation of a call", async () => {
+    await node().acquire(acquireRequest("alice"));
+    const keys = ["~lock:r*", "~holdfast:fence:*}lock:", "~holdfast:*}lock:r*"];
+    await client.acl("SETUSER", "limited", "on", ">secret", "+@all", "&*", ...keys);
+    const limited = await nodeOver({ username: "limited", password: "secret", enableReadyCheck: false });
+    await limited.inspect("r");
+    const [before, secret, released, after] = await Promise.allSettled([
+      limited.acquire(acquireRequest("bob", { resources: ["r1"] })),
+      limited.acquire(acquireRequest("bob", { resources: ["secret"] })),
+      limited.release(releaseRequest("alice")),
+      limited.acquire(acquireRequest("carol", { resources: ["r2", "r3"] })),
+    ]);
+    expect(before).toMatchObject({ value: { granted: true } });
+    expect(secret).toMatchObject({ reason: { message: expect.stringContaining("NOPERM") } });
+    expect(released).toMatchObject({ value: { released: true } });
+    expect(after).toMatchObject({ value: { granted: true } });
+  });
+
   test("denies nothing to a user with the documented permissions", async () => {
     await allow(server, await documentedPermissions());
     const allowed = await nodeOver(user);
@@ -344,7 +362,12 @@ describe("the server", () => {
       await expect(extend(extendRequest("alice", { ...extension, fence: 6 }))).rejects.toThrow("OOM");
       await expect(extend(extendRequest("bob", { resources: ["s"], rejoin: true }))).rejects.toThrow("OOM");
       expect(await inspect("r")).toMatchObject({ owner: "alice", fence: 5 });
-      expect(await release(releaseRequest("alice", terms.resources))).toEqual({ released: true });
+      const [claimed, released] = await Promise.allSettled([
+        acquire(acquireRequest("bob", { resources: ["s"] })),
+        release(releaseRequest("alice", terms.resources)),
+      ]);
+      expect(claimed).toMatchObject({ reason: { message: expect.stringContaining("OOM") } });
+      expect(released).toMatchObject({ value: { released: true } });
     } finally {
       await client.config("SET", "maxmemory", "0");
     }

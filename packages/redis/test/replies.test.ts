@@ -202,6 +202,20 @@ describe("the reply to several operations", () => {
     expect(await outcomes((reply) => reply.with(1, -2))).toEqual([first, refused, { granted: true, fence: 1 }]);
   });
 
+  test("that is an error makes all of them reject, and nothing is sent again", async () => {
+    let calls = 0;
+    const refusing = redisNode({
+      ...connectionOver(client),
+      runScript() {
+        calls += 1;
+        return Promise.reject(new Error("MASTERDOWN Link with MASTER is down"));
+      },
+    });
+    const claims = ["a", "b"].map((name) => refusing.release(releaseRequest(name, [name])));
+    for (const claim of claims) await expect(claim).rejects.toThrow("MASTERDOWN");
+    expect(calls).toBe(1);
+  });
+
   test("with one error makes only that operation reject, with its message", async () => {
     const answers = await outcomes((reply) => reply.with(2, ["error", "ERR of the server"]));
     expect(answers).toEqual([{ granted: true, fence: 1 }, { released: false }, "ERR of the server"]);

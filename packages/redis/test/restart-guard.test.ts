@@ -1,34 +1,19 @@
 import { Redlock } from "@holdfast/core";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
-import { acquireRequest, extendRequest, longMs } from "@holdfast/redis-testkit/requests";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
-import { Redis } from "ioredis";
-import { describe, expect, onTestFinished, test } from "vitest";
+import type { RedisServer } from "@holdfast/testkit";
+import { describe, expect, test } from "vitest";
 import { lockScript } from "../src/generated/lock-script.ts";
 import { lockNames, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
-import { connectionOver } from "./connection.ts";
+import { clientOf, connectionOver, serverForTest } from "./connection.ts";
 
 /** The shortest sensible guard, as servers report their uptime in seconds. */
 const shortGuard = { restartGuardMs: 1_000 };
 const longGuard = { restartGuardMs: longMs };
 
-async function start(): Promise<RedisServer> {
-  const server = await startRedisServer();
-  onTestFinished(() => server.stop());
-  return server;
-}
-
-async function nodeOn(
-  { port }: RedisServer,
-  options: RedisNodeOptions,
-  login: { username?: string; password?: string } = {},
-): Promise<RedisNode> {
-  const client = new Redis(port, { ...login, lazyConnect: true, retryStrategy: () => 5, enableReadyCheck: false });
-  client.on("error", () => {});
-  onTestFinished(() => client.disconnect());
-  await client.connect();
-  return redisNode(connectionOver(client), options);
+async function nodeOn(server: RedisServer, options: RedisNodeOptions, login: object = {}): Promise<RedisNode> {
+  return redisNode(connectionOver(await clientOf(server, { ...login, retryStrategy: () => 5 })), options);
 }
 
 async function uptimeOf({ command }: RedisServer): Promise<number> {
@@ -37,7 +22,7 @@ async function uptimeOf({ command }: RedisServer): Promise<number> {
 
 describe("restartGuardMs", { timeout: 30_000 }, () => {
   test("ends no earlier than this time after the start of the server, which then votes again", async () => {
-    const server = await start();
+    const server = await serverForTest();
     const node = await nodeOn(server, shortGuard);
     await eventually(() => node.acquire(acquireRequest("alice", { ttlMs: 1_000 })));
     // An uptime of two seconds is at least one second.
@@ -45,8 +30,28 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await node.inspect("r")).not.toHaveProperty("recoveringMs");
   });
 
+  test("makes acquire() reject until then and leave nothing behind; the others work, and inspect() reports it", async () => {
+    const server = await serverForTest();
+    const { acquire, extend, release, inspect } = await nodeOn(server, longGuard);
+    for (const terms of [{}, { takeover: "bob" }]) {
+      await expect(acquire(acquireRequest("alice", terms))).rejects.toThrow(
+        /^recovering from a restart, \d+\.\d s left$/,
+      );
+    }
+    expect(await server.command("DBSIZE")).toBe(0);
+    expect(await extend(extendRequest("alice", { fence: 7 }))).toEqual({ held: false, rejoined: false });
+    const again = { held: false, rejoined: true };
+    expect(await extend(extendRequest("alice", { fence: 7, rejoin: true }))).toEqual(again);
+    expect(await extend(extendRequest("alice", { fence: 8 }))).toEqual(again);
+    const { recoveringMs, ...view } = await inspect("r");
+    expect(view).toMatchObject({ owner: "alice", fence: 8 });
+    expect(recoveringMs).toBeGreaterThan(longMs - 60_000);
+    expect(recoveringMs).toBeLessThanOrEqual(longMs + 1_000);
+    expect(await release(releaseRequest("alice"))).toEqual({ released: true });
+  });
+
   test("prevents a rejoined claim from counting as held until the guard ends", async () => {
-    const server = await start();
+    const server = await serverForTest();
     const request = extendRequest("alice", { fence: 7, rejoin: true });
     const recovering = await nodeOn(server, longGuard);
     expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
@@ -63,7 +68,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     ["locks with waiters", (other, { acquire }) => acquire(acquireRequest("bob", { resources: [other], waiter: "w" }))],
     ["extends", (other, { extend }) => extend(extendRequest("bob", { resources: [other], rejoin: true }))],
   ])("lasts for a rejoined claim though a client without it %s another name of its counter", async (_, use) => {
-    const server = await start();
+    const server = await serverForTest();
     const request = extendRequest("alice", { fence: 7, rejoin: true });
     const [recovering, unguarded] = [await nodeOn(server, longGuard), await nodeOn(server, {})];
     expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
@@ -76,7 +81,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
   });
 
   test("counts a claim that the server has persisted", async () => {
-    const server = await start();
+    const server = await serverForTest();
     const unguarded = await nodeOn(server, {});
     const reply = await unguarded.acquire(acquireRequest("alice"));
     const node = await nodeOn(server, longGuard);
@@ -85,14 +90,14 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
   });
 
   test("rejects a longer ttl, as a claim could outlast the guard", async () => {
-    const node = await nodeOn(await start(), shortGuard);
+    const node = await nodeOn(await serverForTest(), shortGuard);
     const tooLong = "ttlMs must not be longer than the restartGuardMs of the node, 1000, not 1001";
     await expect(node.acquire(acquireRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
     await expect(node.extend(extendRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
   });
 
   test("without the permission +info makes only acquire() and inspect() reject, naming it", async () => {
-    const server = await start();
+    const server = await serverForTest();
     await allow(
       server,
       (await documentedPermissions()).filter((permission) => permission !== "+info"),
@@ -107,11 +112,8 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
   });
 
   test("makes acquire() reject if the server does not report its uptime", async () => {
-    const server = await start();
-    const client = new Redis(server.port);
-    onTestFinished(() => client.disconnect());
-    const connection = connectionOver(client);
-    await expect.poll(() => connection.isReady("r")).toBe(true);
+    const server = await serverForTest();
+    const connection = connectionOver(await clientOf(server));
     const silent = redisNode(
       {
         ...connection,
@@ -125,7 +127,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
 
   test("is reported by the errors and inspections of a Redlock", async () => {
     const nodes = await Promise.all(
-      [1, 2, 3].map(async (i) => nodeOn(await start(), { ...longGuard, name: `node ${i}` })),
+      [1, 2, 3].map(async (i) => nodeOn(await serverForTest(), { ...longGuard, name: `node ${i}` })),
     );
     const redlock = new Redlock(nodes, { nodeTimeoutMs: 9_000 });
     await expect(redlock.tryAcquire("r")).rejects.toThrow(

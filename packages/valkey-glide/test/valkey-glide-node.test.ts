@@ -1,9 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
 import { lostConnection, releaseWhileNotConnected } from "@holdfast/redis-testkit/adapter/connections";
-import { floors } from "@holdfast/redis-testkit/adapter/floors";
 import { watchLifetime, watchReconnection } from "@holdfast/redis-testkit/adapter/notifications";
-import { restartGuard } from "@holdfast/redis-testkit/adapter/restart-guard";
 import { hangingServer, serverWithoutScript } from "@holdfast/redis-testkit/adapter/servers";
 import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "@holdfast/redis-testkit/adapter-tools";
 import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
@@ -23,8 +21,6 @@ describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a connection that is lost", () => lostConnection(tools));
   describe("a server that hangs", () => hangingServer(tools));
   describe("a server without the script", () => serverWithoutScript(tools));
-  describe("a server that operators heal or replace", () => floors(tools));
-  describe("a server that has restarted", () => restartGuard(tools));
   describe("watches after a lost connection", () => watchReconnection(tools));
   describe("watches", () => watchLifetime(tools));
 });

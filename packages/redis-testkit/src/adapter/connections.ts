@@ -29,17 +29,6 @@ export function notConnected({ server, client, connected }: Tools): void {
     await eventually(() => expect(client.isReady()).toBe(false));
     await expectToFailAtOnce(client.node);
   });
-
-  test("acquire() that rejected is not sent when the connection is restored", async () => {
-    const gone = await server();
-    const client = await connected(gone.port);
-    await gone.kill();
-    await eventually(() => expect(client.isReady()).toBe(false));
-    await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow();
-    await gone.restart();
-    await comeBack(client);
-    await expectNeverClaimed(gone.command);
-  });
 }
 
 /** Tests a release without a connection. */

@@ -44,34 +44,6 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     for (const fence of [7, 8]) expect(await store.read(key, fence)).toEqual({ value: null, fence: 0 });
   });
 
-  test("write() with an older token than the last write rejects, and changes nothing", async () => {
-    const { store, key } = await open();
-    await store.write(key, "new", 8);
-    await expect(store.write(key, "late", 7)).rejects.toThrow("already");
-    await expect(store.read(key, 7)).rejects.toMatchObject({ code: "STALE_FENCE", fence: 7, newestFence: 8 });
-    expect(await store.read(key, 8)).toEqual({ value: Buffer.from("new"), fence: 8 });
-    await store.write(key, "newer", 8);
-    expect(await store.read(key, 9)).toEqual({ value: Buffer.from("newer"), fence: 8 });
-  });
-
-  test("delete() removes the value, and still rejects older tokens", async () => {
-    const { store, key } = await open();
-    await store.write(key, "value", 7);
-    expect(await store.delete(key, 8)).toBe(true);
-    await expect(store.write(key, "late", 7)).rejects.toMatchObject({ newestFence: 8 });
-    expect(await store.read(key, 8)).toEqual({ value: null, fence: 8 });
-    expect(await store.delete(key, 9)).toBe(false);
-    await store.write(key, "again", 9);
-    expect(await store.read(key, 9)).toEqual({ value: Buffer.from("again"), fence: 9 });
-  });
-
-  test("tokens are compared as numbers, not as text", async () => {
-    const { store, key } = await open();
-    await store.write(key, "value", 9);
-    await store.write(key, "newer", 10);
-    await expect(store.write(key, "late", 9)).rejects.toMatchObject({ newestFence: 10 });
-  });
-
   test("adjacent tokens are distinguished up to the largest", async () => {
     const { store, key } = await open();
     const fence = Number.MAX_SAFE_INTEGER;

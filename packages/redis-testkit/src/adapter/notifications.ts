@@ -1,4 +1,4 @@
-import { Redlock } from "@holdfast/core";
+import { type LockNode, Redlock } from "@holdfast/core";
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, lockKey, type Tools } from "../adapter-tools.ts";
@@ -14,9 +14,7 @@ export function watchReconnection({ server, connected }: Tools): void {
     await node.watch?.(["r"], heard);
     await command("CLIENT", "KILL", "TYPE", "pubsub");
     await eventually(async () => expect(await subscribersOf(command)).toBe(1));
-    await rival.node.acquire(acquireRequest("alice"));
-    await rival.node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, rival.node);
   });
 
   test("watch() reports releases again after a restart of the server, and logs no errors", async () => {
@@ -29,9 +27,7 @@ export function watchReconnection({ server, connected }: Tools): void {
     await mortal.restart();
     await comeBack(client);
     await eventually(async () => expect(await subscribersOf(mortal.command)).toBe(1));
-    await client.node.acquire(acquireRequest("alice"));
-    await client.node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, client.node);
     expect(log).not.toHaveBeenCalled();
   });
 
@@ -47,9 +43,7 @@ export function watchReconnection({ server, connected }: Tools): void {
     await pass(shortMs);
     hanging.resume();
     await watching;
-    await node.acquire(acquireRequest("alice"));
-    await node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, node);
   });
 }
 
@@ -68,9 +62,7 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
     for (const watch of watches) await expect(watch).rejects.toThrow("did not confirm the subscription within 2000 ms");
     hanging.resume();
     await eventually(async () => expect(await subscribersOf(hanging.command)).toBe(1));
-    await node.acquire(acquireRequest("alice"));
-    await node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, node);
     // One was in flight, and the next connection subscribes to the remaining channels.
     const stats = String(await hanging.command("INFO", "commandstats"));
     expect(Number(/cmdstat_subscribe:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(2);
@@ -87,9 +79,7 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
     await expect(node.watch?.(["s"], () => {})).rejects.toThrow("did not confirm");
     await eventually(async () => expect(await subscribersOf(redis.command)).toBe(1));
     const rival = await connected(redis.port);
-    await rival.node.acquire(acquireRequest("alice"));
-    await rival.node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, rival.node);
     await eventually(async () => expect(await node.watch?.(["s"], () => {})).toBeTypeOf("function"));
   });
 
@@ -105,9 +95,7 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
       await left;
     }
     await node.watch?.(["r"], heard);
-    await node.acquire(acquireRequest("alice"));
-    await node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, node);
   });
 }
 
@@ -123,9 +111,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     await eventually(async () => expect(await connectionsOf(command)).toBe(before));
     const heard = vi.fn();
     await node.watch?.(["r"], heard);
-    await node.acquire(acquireRequest("alice"));
-    await node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, node);
   });
 
   test("close() ends the watches and their connection, and leaves the client open", async () => {
@@ -167,9 +153,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     hanging.resume();
     const heard = vi.fn();
     await eventually(async () => expect(await node.watch?.(["r"], heard)).toBeTypeOf("function"));
-    await node.acquire(acquireRequest("alice"));
-    await node.release(releaseRequest("alice"));
-    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await expectHeard(heard, node);
   });
 
   test("release() notifies only watchers with the same prefix", async () => {
@@ -209,6 +193,13 @@ export function watchLifetime({ server, connected }: Tools): void {
       ["r", "hearing"],
     ]);
   });
+}
+
+/** Releases the resource "r", which a watcher must hear. */
+async function expectHeard(heard: (resource: string) => void, { acquire, release }: LockNode): Promise<void> {
+  await acquire(acquireRequest("alice"));
+  await release(releaseRequest("alice"));
+  await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
 }
 
 async function subscribersOf(command: RedisServer["command"]): Promise<number> {

@@ -1,6 +1,6 @@
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { comeBack, expectNeverClaimed, lockKey, type Tools, warmUp } from "../adapter-tools.ts";
+import { expectNeverClaimed, lockKey, type Tools, warmUp } from "../adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 import { eventually, ignore, pass, shortMs } from "../timing.ts";
 
@@ -51,16 +51,11 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
     await flush();
     expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
-  });
-
-  test("acquire() works after a restart of the server, which loses its scripts", async () => {
-    const mortal = await server();
-    const client = await connected(mortal.port);
-    await client.node.acquire(acquireRequest("alice"));
-    await mortal.restart();
-    await comeBack(client);
-    expect(await client.node.acquire(acquireRequest("bob"))).toEqual({ granted: true, fence: 1 });
-    expect(await client.node.release(releaseRequest("bob"))).toEqual({ released: true });
+    await flush();
+    expect(await node.raiseFloor({ floor: 7, epoch: 0, timeoutMs: longMs })).toEqual({ floor: 7, epoch: 0 });
+    await flush();
+    const claims = ["a", "b"].map((name) => node.acquire(acquireRequest(name, { resources: [name] })));
+    expect(await Promise.all(claims)).toEqual([8, 8].map((fence) => ({ granted: true, fence })));
   });
 
   test("acquire() does not send the script after timeoutMs", async () => {
