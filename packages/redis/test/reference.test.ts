@@ -1,23 +1,22 @@
 import {
   type AcquireReply,
-  type AcquireRequest,
   EpochError,
-  type ExtendRequest,
   type FloorRequest,
   type LockNode,
   type NodeView,
-  type ReleaseRequest,
   type ScanPortion,
 } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { longMs } from "@holdfast/redis-testkit/requests";
 import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
+import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
 import { floorScript } from "../src/generated/floor-script.ts";
 import { lockNames, redisNode } from "../src/index.ts";
 import { channelPrefix } from "../src/keys.ts";
-import { connectionOver, startBench } from "./connection.ts";
+import { clientOf, connectionOver, startBench } from "./connection.ts";
+import { listen, type NodeOperation, oneOf, operate, operationsWith } from "./script-histories.ts";
 
 /*
  * Random histories of exclusive and shared requests and of epochs, which a node on a server and the memory node, the
@@ -28,7 +27,7 @@ import { connectionOver, startBench } from "./connection.ts";
  * different counters.
  */
 
-const { client } = await startBench();
+const { client, server } = await startBench();
 const resources = ["a", "b", "c"] as const;
 /** An owner's claims are all shared, or all exclusive. */
 const owners = ["writer 1", "writer 2", "writer 3", "reader 1", "reader 2", "reader 3"] as const;
@@ -39,14 +38,8 @@ const toleranceMs = 60_000;
 /** Reservations for writers end after a second: a history that takes longer proves nothing. */
 const historyMsMax = 700;
 
-type Step =
-  | { do: "acquire"; request: AcquireRequest }
-  | { do: "extend"; request: ExtendRequest }
-  | { do: "release"; request: ReleaseRequest }
-  | { do: "raise"; request: FloorRequest }
-  | { do: "inspect"; resource: string };
+type Step = NodeOperation | { do: "raise"; request: FloorRequest };
 
-const isReader = (owner: string): boolean => owner.startsWith("reader");
 const anyOwner = fc.constantFrom(...owners);
 const anyResources = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["a"]) },
@@ -61,80 +54,41 @@ const anyTtlMs = fc.oneof(
 );
 const anyWaiter = fc.option(fc.constantFrom("B", "A", "C"), { nil: undefined });
 
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc
-      .record({
-        owner: anyOwner,
-        resources: anyResources,
-        ttlMs: anyTtlMs,
-        fenceHint: fc.constantFrom(1, 1, 20),
-        epoch: fc.constantFrom(1, 1, 2, 3),
-        takeover: fc.option(anyOwner, { nil: undefined, freq: 2 }),
-        waiter: anyWaiter,
-      })
-      .map(({ owner, takeover, waiter, ...terms }): Step => {
-        const optional = { ...(takeover !== undefined && { takeover }), ...(waiter !== undefined && { waiter }) };
-        return { do: "acquire", request: acquireRequest(owner, { ...terms, ...optional, shared: isReader(owner) }) };
-      }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({
-        owner: anyOwner,
-        resources: anyResources,
-        ttlMs: anyTtlMs,
-        fence: fc.constantFrom(1, 9, 30),
-        rejoin: fc.boolean(),
-      })
-      .map(({ owner, ...terms }): Step => {
-        return { do: "extend", request: extendRequest(owner, { ...terms, shared: isReader(owner) }) };
-      }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc
-      .record({ owner: anyOwner, resources: anyResources, undo: fc.nat(4), waiter: anyWaiter })
-      .map(({ owner, resources, undo, waiter }): Step => {
-        const terms = undo === 0 ? { undo: true } : waiter !== undefined && { waiter };
-        return { do: "release", request: { ...releaseRequest(owner, resources), ...terms } };
-      }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc
+const ofAny = { owner: anyOwner, resources: anyResources };
+const claimTerms = { ttlMs: anyTtlMs, fenceHint: fc.constantFrom(1, 1, 20), epoch: fc.constantFrom(1, 1, 2, 3) };
+const takeover = fc.option(anyOwner, { nil: undefined, freq: 2 });
+const extendTerms = { ttlMs: anyTtlMs, fence: fc.constantFrom(1, 9, 30), rejoin: fc.boolean() };
+const undo = fc.nat(4).map((draw) => draw === 0);
+
+const anyStep = oneOf<Step>([
+  [6, operationsWith("acquire", { ...ofAny, ...claimTerms, takeover, waiter: anyWaiter }).map(inModeOfOwner)],
+  [3, operationsWith("extend", { ...ofAny, ...extendTerms }).map(inModeOfOwner)],
+  [5, operationsWith("release", { ...ofAny, undo, waiter: anyWaiter })],
+  [
+    1,
+    fc
       .constantFrom(0, 1, 1, 2, 3)
       .map((epoch): Step => ({ do: "raise", request: { floor: 0, epoch, timeoutMs: longMs } })),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("inspect" as const), resource: fc.constantFrom(...resources) }) },
-);
+  ],
+  [1, fc.constantFrom(...resources).map((resource): Step => ({ do: "inspect", resource }))],
+]);
+
+/** Lets readers share. */
+function inModeOfOwner(step: NodeOperation): NodeOperation {
+  if (step.do !== "acquire" && step.do !== "extend") return step;
+  const request = { ...step.request, shared: step.request.owner.startsWith("reader") };
+  return { ...step, request } as NodeOperation;
+}
 
 type FloorNode = LockNode & Required<Pick<LockNode, "raiseFloor" | "scan">>;
 
 /** Resolves with the reply, or with the error of a refused epoch. */
 async function play(node: FloorNode, step: Step): Promise<unknown> {
   try {
-    return await replyTo(node, step);
+    return await (step.do === "raise" ? node.raiseFloor(step.request) : operate(node, step));
   } catch (error) {
     if (error instanceof EpochError) return { refused: error.message };
     throw error;
-  }
-}
-
-function replyTo(node: FloorNode, step: Step): Promise<unknown> {
-  switch (step.do) {
-    case "acquire":
-      return node.acquire(step.request);
-    case "extend":
-      return node.extend(step.request);
-    case "release":
-      return node.release(step.request);
-    case "raise":
-      return node.raiseFloor(step.request);
-    case "inspect":
-      return node.inspect?.(step.resource) as Promise<NodeView>;
   }
 }
 
@@ -211,15 +165,12 @@ function nodeOnServer(prefix: string): FloorNode {
 }
 
 /** Plays a history on both nodes. Returns the first difference, or undefined if there is none, or if it took too long. */
-async function differenceIn(
-  steps: readonly Step[],
-  listen: (prefix: string) => Promise<Heard>,
-): Promise<string | undefined> {
+async function differenceIn(steps: readonly Step[], subscriber: Redis): Promise<string | undefined> {
   await client.flushall();
   const prefix = newPrefix();
   const node = nodeOnServer(prefix);
   const reference = memoryNode() as MemoryNode & FloorNode;
-  const heard = await listen(prefix);
+  const heard = await listen({ client, subscriber }, `${channelPrefix}*`);
   const expected: string[] = [];
   await reference.watch(resources, (resource, next = "") => expected.push(`${resource} ${next}`));
   const startMs = performance.now();
@@ -245,7 +196,8 @@ async function differenceIn(
   const [found, known] = [await scanned(node), await scanned(reference)];
   if (isTooLate()) return undefined;
   if (found !== known) return `the scans: ${found}, not ${known}`;
-  const [actual, wanted] = [named, expected].map((all) => JSON.stringify(byResource(all)));
+  const own = named.map((message) => message.replace(channelPrefix + prefix, ""));
+  const [actual, wanted] = [own, expected].map((all) => JSON.stringify(byResource(all)));
   return actual === wanted ? undefined : `the messages: ${actual}, not ${wanted}`;
 }
 
@@ -274,47 +226,12 @@ function byResource(messages: readonly string[]): unknown {
   return resources.map((resource) => messages.filter((message) => message.startsWith(`${resource} `)));
 }
 
-interface Heard {
-  /** Returns the messages of the history: a resource and the waiter that was named. */
-  end(): Promise<readonly string[]>;
-}
-
-test("redisNode() answers random histories as the memory node does, and names the same waiters", {
-  timeout: 120_000,
-}, async () => {
-  const subscriber = client.duplicate();
-  await subscriber.psubscribe(`${channelPrefix}*`);
-  let onMessage: (channel: string, message: string) => void = () => {};
-  subscriber.on("pmessage", (_pattern, channel, message) => onMessage(channel, message));
-  const listen = async (prefix: string): Promise<Heard> => {
-    const heard: string[] = [];
-    const sentinel = `${channelPrefix}${prefix}end`;
-    let onEnd!: () => void;
-    const ended = new Promise<void>((resolve) => {
-      onEnd = resolve;
-    });
-    onMessage = (channel, message) => {
-      if (channel === sentinel) onEnd();
-      else if (channel.startsWith(channelPrefix + prefix)) {
-        heard.push(`${channel.slice(channelPrefix.length + prefix.length)} ${message}`);
-      }
-    };
-    return {
-      async end() {
-        await client.publish(sentinel, "");
-        await ended;
-        return heard;
-      },
-    };
-  };
-  try {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
-        expect(await differenceIn(steps, listen)).toBeUndefined();
-      }),
-      { numRuns: isNightly ? 600 : 100, seed: fuzzSeed },
-    );
-  } finally {
-    subscriber.disconnect();
-  }
+test("redisNode() answers random histories as the memory node does, and names the same waiters", async () => {
+  const subscriber = await clientOf(server);
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
+      expect(await differenceIn(steps, subscriber)).toBeUndefined();
+    }),
+    { numRuns: isNightly ? 600 : 100, seed: fuzzSeed },
+  );
 });

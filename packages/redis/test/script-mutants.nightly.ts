@@ -110,10 +110,7 @@ describe("random histories", () => {
   afterAll(() => subscriber.disconnect());
 
   test.each(pathMutants)("catch a script that $fault", async ({ edits }) => {
-    const [lockSha, commonSha] = (await Promise.all(
-      scripts.slice(0, 2).map(({ main }) => client.script("LOAD", edited(main, edits))),
-    )) as [string, string];
-    const stage = { client, subscriber, lockSha, commonSha, isCluster: false };
+    const stage = { client, subscriber, wrap: withEdits(edits), isCluster: false };
     let difference: string | undefined;
     const outcome = await fc.check(
       fc.asyncProperty(anyHistory, async (history) => {
