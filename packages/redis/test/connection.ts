@@ -41,7 +41,7 @@ export async function serverForTest(options?: RedisServerOptions): Promise<Redis
 
 /** Connects a client for the running test. */
 export async function clientOf({ port }: Pick<RedisServer, "port">, options: RedisOptions = {}): Promise<Redis> {
-  const client = new Redis(port, { enableReadyCheck: false, ...options, lazyConnect: true });
+  const client = new Redis({ port, enableReadyCheck: false, ...options, lazyConnect: true });
   client.on("error", () => {});
   onTestFinished(() => client.disconnect());
   await client.connect();

@@ -143,17 +143,25 @@ function withoutGivenUp(operations: readonly NodeOperation[]): NodeOperation[] {
   });
 }
 
-const anyLife = fc.constantFrom(...livesMs);
+/** Returns an arbitrary of steps with these fields. */
+function steps(name: ScriptStep["do"], fields: Readonly<Record<string, fc.Arbitrary<unknown>>>) {
+  return fc.record({ do: fc.constant(name), ...fields }) as fc.Arbitrary<ScriptStep>;
+}
+
+const written = { resource: anyResource, lifeMs: fc.constantFrom(...livesMs) };
+const waiting = fc.record({
+  waiter: fc.constantFrom(...waiters),
+  since: fc.constantFrom(1, 5, 9, sharedSince + 1, sharedSince + 5, sharedSince + 9),
+});
 const anyStep = oneOf<ScriptStep>([
   [
     8,
-    fc.record({
-      do: fc.constant("call" as const),
+    steps("call", {
       operations: oneOf([
         [2, anyOperation.map((operation) => [operation])],
         [1, fc.array(anyOperation, { minLength: 2, maxLength: 6 }).map(withoutGivenUp)],
       ]),
-      /** The owners who give up their claims before these are sent. */
+      // The owners who give up their claims before these are sent.
       givenUp: oneOf([
         [3, fc.constant<string[]>([])],
         [1, fc.uniqueArray(anyOwner, { maxLength: 2 })],
@@ -161,38 +169,26 @@ const anyStep = oneOf<ScriptStep>([
       isGuarded: fc.nat(9).map((draw) => draw === 0),
     }),
   ],
-  [3, writes("fence", anyCounter)],
-  [2, writes("lock", fc.constantFrom(...owners, ...otherValues))],
-  [1, fc.record({ do: fc.constant("break" as const), part: fc.constantFrom(...parts), resource: anyResource })],
-  [1, fc.record({ do: fc.constant("drop" as const), part: fc.constantFrom(...parts), resource: anyResource })],
+  [3, steps("write", { part: fc.constant("fence"), value: fc.option(anyCounter), ...written })],
   [
     2,
-    fc.record({
-      do: fc.constant("wait" as const),
-      resource: anyResource,
-      list: fc.array(
-        fc.record({
-          waiter: fc.constantFrom(...waiters),
-          since: fc.constantFrom(1, 5, 9, sharedSince + 1, sharedSince + 5, sharedSince + 9),
-        }),
-        { minLength: 1, maxLength: 4 },
-      ),
+    steps("write", {
+      part: fc.constant("lock"),
+      value: fc.option(fc.constantFrom(...owners, ...otherValues)),
+      ...written,
     }),
   ],
+  [1, steps("break", { part: fc.constantFrom(...parts), resource: anyResource })],
+  [1, steps("drop", { part: fc.constantFrom(...parts), resource: anyResource })],
+  [2, steps("wait", { resource: anyResource, list: fc.array(waiting, { minLength: 1, maxLength: 4 }) })],
   [
     1,
-    fc.record({
-      do: fc.constant("limit" as const),
+    steps("limit", {
       setting: fc.constantFrom("maxmemory", "min-replicas-to-write"),
       value: fc.constantFrom("0", "1"),
     }),
   ],
 ]);
-
-function writes(part: "lock" | "fence", value: fc.Arbitrary<string>): fc.Arbitrary<ScriptStep> {
-  const common = { do: fc.constant("write" as const), part: fc.constant(part), resource: anyResource };
-  return fc.record({ ...common, value: fc.option(value), lifeMs: anyLife });
-}
 
 /** Any history of operations and of changes between them. */
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });

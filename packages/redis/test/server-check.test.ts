@@ -1,38 +1,30 @@
 import { setImmediate } from "node:timers/promises";
-import { type AcquireRequest, ConfigurationError, Redlock, type ServerVotes } from "@holdfast/core";
+import { ConfigurationError, Redlock, type ServerVotes } from "@holdfast/core";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
-import { eventually, ignore } from "@holdfast/redis-testkit/timing";
-import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
-import { Redis } from "ioredis";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { commonScript } from "../src/generated/common-script.ts";
-import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
-import { ServerCheck, type ServerIdentity } from "../src/server-check.ts";
-import { connectionOver } from "./connection.ts";
+import { eventually } from "@holdfast/redis-testkit/timing";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import type { RedisOptions } from "ioredis";
+import { afterAll, describe, expect, test } from "vitest";
+import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
+import { clientOf, connectionOver, serverForTest } from "./connection.ts";
 
-interface Address {
-  readonly host?: string;
-  readonly port?: number;
-  readonly family?: number;
-  readonly path?: string;
-  readonly db?: number;
-  readonly username?: string;
-  readonly password?: string;
+const masters = await Promise.all([startRedisServer(), startRedisServer()]);
+afterAll(() => Promise.all(masters.map((server) => server.stop())));
+
+type Address = Pick<RedisOptions, "host" | "port" | "family" | "path" | "db" | "username" | "password">;
+
+async function nodeAt(address: Address, options: RedisNodeOptions = {}): Promise<RedisNode> {
+  return redisNode(connectionOver(await clientOf({ port: 0 }, { ...address, retryStrategy: () => 5 })), options);
 }
 
-async function start(options?: RedisServerOptions): Promise<RedisServer> {
-  const server = await startRedisServer(options);
-  onTestFinished(() => server.stop());
-  return server;
+/** Creates nodes on servers, named by their positions. */
+function nodesOn(...servers: readonly RedisServer[]): Promise<RedisNode[]> {
+  return Promise.all(servers.map(({ port }, index) => nodeAt({ port }, { name: `node ${index + 1}` })));
 }
 
-async function nodeAt(address: Address, options: RedisNodeOptions): Promise<RedisNode> {
-  const client = new Redis({ ...address, lazyConnect: true, retryStrategy: () => 5, enableReadyCheck: false });
-  client.on("error", () => {});
-  onTestFinished(() => client.disconnect());
-  await client.connect();
-  return redisNode(connectionOver(client), options);
+function replicaOf({ port }: RedisServer, ...args: readonly string[]): Promise<RedisServer> {
+  return serverForTest({ args: ["--replicaof", "127.0.0.1", String(port), ...args] });
 }
 
 /** Waits forever, so that only an immediate error lets a test pass. */
@@ -58,71 +50,32 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
   test.each(ways)(
     "makes acquire() reject immediately, naming both nodes and the server: by %s",
     async (_, way, options) => {
-      const [twice, once] = [await start(), await start()];
-      const a = await nodeAt({ port: twice.port }, { name: "a" });
-      const b = await nodeAt({ port: once.port }, { name: "b" });
+      const [twice] = masters;
+      const [a, b] = await nodesOn(...masters);
       const c = await nodeAt(way(twice), { name: "c", ...options });
-      const redlock = redlockOf([a, b, c]);
+      const redlock = redlockOf([a, b, c] as RedisNode[]);
       const runId = /run_id:(\w+)/.exec(String(await twice.command("INFO", "server")))?.[1];
       for (let round = 0; round < 3; round++) {
         const { message } = await rejectionOf(redlock);
-        expect(message).toMatch(/c failed: it is the same server as a|a failed: it is the same server as c/);
+        expect(message).toMatch(/c failed: it is the same server as node 1|node 1 failed: it is the same server as c/);
         expect(message).toContain(`(run_id ${runId}): a server may vote only once, whatever its address and database`);
       }
-      await eventually(async () => expect((await b.inspect("r")).owner).toBeNull());
-      await eventually(async () => expect((await a.inspect("r")).owner).toBeNull());
-      await eventually(async () => expect((await c.inspect("r")).owner).toBeNull());
+      await eventually(async () => {
+        for (const node of [a, b, c]) expect((await node?.inspect("r"))?.owner).toBeNull();
+      });
     },
   );
 
-  test("is found if one of the nodes was used before, in another Redlock", async () => {
-    const { port } = await start();
-    const [a, b] = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
-    for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
-    expect((await rejectionOf(redlockOf([a, b]))).message).toContain("b failed: it is the same server as a");
-    // Each node still works in a Redlock without the other.
-    for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
-  });
-
   test("is found by each of several concurrent first calls, in any order of replies", async () => {
-    const { port } = await start();
-    const nodes = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
-    const redlock = redlockOf(nodes);
+    const { port } = masters[0];
+    const redlock = redlockOf([await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })]);
     const calls = ["r", "s", "t"].map((resource) => redlock.acquire(resource).catch((reason: unknown) => reason));
     for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(ConfigurationError);
-  });
-
-  test("is found if the reply about one node arrives after the other was used for another lock", async () => {
-    const { port } = await start();
-    const a = await nodeAt({ port }, { name: "a" });
-    const lone = redlockOf([a]);
-    await lone.using("s", () => {});
-    const client = new Redis(port, { db: 1 });
-    onTestFinished(() => client.disconnect());
-    await client.ping();
-    const connection = connectionOver(client);
-    const c = redisNode(
-      {
-        ...connection,
-        async runScript(...command) {
-          const reply = await connection.runScript(...command);
-          if (command[0] === "EVAL") await lone.using("s", () => {});
-          return reply;
-        },
-      },
-      { name: "c" },
-    );
-    expect((await rejectionOf(redlockOf([a, c]))).message).toContain("c failed: it is the same server as a");
-  });
-
-  test("is allowed in two Redlocks", async () => {
-    const { port } = await start();
-    const redlocks = await Promise.all(["a", "b"].map(async (name) => redlockOf([await nodeAt({ port }, { name })])));
-    await Promise.all(redlocks.map(async (redlock) => (await redlock.acquire("r")).release()));
+    await redlock.close();
   });
 
   test("is not checked without the permission +info, or with verifyServer: false", async () => {
-    const server = await start();
+    const server = await serverForTest();
     await allow(server, [...(await documentedPermissions()), "+select"]);
     const login = { port: server.port, ...user };
     const unasked = [await nodeAt(login, { name: "a" }), await nodeAt({ ...login, db: 1 }, { name: "b" })];
@@ -133,145 +86,47 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the first lock of a Redlock", { timeout: 30_000 }, async () => {
-  const masters = await Promise.all([startRedisServer(), startRedisServer()]);
-  const replica = await startRedisServer({ args: ["--replicaof", "127.0.0.1", String(masters[0].port)] });
-  afterAll(() => Promise.all([...masters, replica].map((server) => server.stop())));
-
-  test.each([
-    ["a server that is listed twice", () => [masters[0].port, masters[1].port, masters[0].port]],
-    ["a replica", () => [masters[0].port, replica.port, masters[1].port]],
-  ])("is never granted beside %s, and close() leaves nothing on the servers", async (_, ports) => {
+test.each<[string, () => Promise<RedisServer[]>]>([
+  ["a server that is listed twice", async () => [masters[0], masters[1], masters[0]]],
+  ["a replica", async () => [masters[0], await replicaOf(masters[0]), masters[1]]],
+])(
+  "the first lock of a Redlock is never granted beside %s, and close() leaves nothing on the servers",
+  async (_, start) => {
+    const servers = await start();
     for (let round = 0; round < 15; round++) {
-      const nodes = ports().map((port, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
-      const redlock = redlockOf(await Promise.all(nodes));
+      const redlock = redlockOf(await nodesOn(...servers));
       await rejectionOf(redlock);
       await redlock.close();
       for (const master of masters) expect(await master.command("EXISTS", "lock:r")).toBe(0);
     }
+  },
+);
+
+describe("a replica in a Redlock", { timeout: 30_000 }, () => {
+  test.each(["yes", "no"])("makes acquire() reject immediately, replica-read-only %s", async (readOnly) => {
+    const replica = await replicaOf(masters[0], "--replica-read-only", readOnly);
+    const { message } = await rejectionOf(redlockOf(await nodesOn(masters[0], replica, masters[1])));
+    expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
   });
 
-  test("is granted without the node whose server hangs, after its timeout", async () => {
-    const hung = await start();
-    const nodes = [masters[0], masters[1], hung].map(({ port }, index) =>
-      nodeAt({ port }, { name: `node ${index + 1}` }),
-    );
-    const redlock = new Redlock(await Promise.all(nodes), { ttlMs: 20_000, waitTimeoutMs: 0 });
-    hung.pause();
-    await (await redlock.acquire("r")).release();
-    hung.resume();
-    await redlock.close();
-  });
-});
-
-describe("a node that moves to another server", { timeout: 30_000 }, () => {
-  /** Creates a node on the first of the servers, and a function that moves it. */
-  async function movableNode(name: string, ...ports: readonly number[]) {
-    const connections = await Promise.all(
-      ports.map(async (port) => {
-        const client = new Redis(port);
-        onTestFinished(() => client.disconnect());
-        await client.ping();
-        return connectionOver(client);
-      }),
-    );
-    let [current] = connections as [RedisConnection];
-    let isReady = true;
-    const node = redisNode({
-      ...current,
-      name,
-      isReady: () => isReady,
-      runScript: (...command) => current.runScript(...command),
-    });
-    const move = async (port: number): Promise<void> => {
-      isReady = false;
-      await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow("not connected");
-      isReady = true;
-      current = connections[ports.indexOf(port)] as RedisConnection;
-    };
-    return { node, move };
-  }
-
-  test("is refused on the server of another node, and votes where no other node votes any longer", async () => {
-    const [x, y, z, fourth] = await Promise.all([start(), start(), start(), start()]);
-    const a = await movableNode("a", x.port, y.port, fourth.port);
-    const b = await movableNode("b", y.port, x.port);
-    const c = await movableNode("c", z.port);
-    const redlock = redlockOf([a.node, b.node, c.node]);
-    const lockAndRelease = () => redlock.using("r", () => {});
-    await lockAndRelease();
-
-    await a.move(y.port);
-    // The other two may grant the first attempts before the reply arrives.
-    await eventually(async () =>
-      expect((await rejectionOf(redlock)).message).toContain("a failed: it is the same server as b"),
-    );
-    await a.move(x.port);
-    await lockAndRelease();
-
-    await a.move(fourth.port);
-    await eventually(async () => {
-      await lockAndRelease();
-      expect(String(await fourth.command("INFO", "commandstats"))).toContain("cmdstat_evalsha");
-    });
-    await b.move(x.port);
-    for (let round = 0; round < 3; round++) await lockAndRelease();
-    await x.command("CONFIG", "RESETSTAT");
-    await redlock.using("s", () => {});
-    await eventually(async () => expect(String(await x.command("INFO", "commandstats"))).toContain("cmdstat_set:"));
-  });
-});
-
-describe("a node that was refused", { timeout: 30_000 }, () => {
-  /** Creates three nodes, of which the second was refused, as its server is a replica. */
-  async function refused(): Promise<{ redlock: Redlock; replica: RedisServer }> {
-    const [master, other] = [await start(), await start()];
-    const replica = await start({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
-    const nodes = [master, replica, other].map(({ port }, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
-    const redlock = new Redlock(await Promise.all(nodes), { waitTimeoutMs: 20_000, nodeTimeoutMs: 300 });
-    await eventually(async () => expect((await rejectionOf(redlock)).message).toContain("node 2 failed"));
-    return { redlock, replica };
-  }
-
-  test("counts as failed while its server is down, and is checked again when it is back", async () => {
-    const { redlock, replica } = await refused();
-    await replica.kill();
-    for (let round = 0; round < 3; round++) {
-      await eventually(async () => (await redlock.acquire("r")).release());
-    }
-    await replica.restart();
-    await eventually(async () => expect((await rejectionOf(redlock)).message).toContain("node 2 failed"));
+  test("counts as failed while it hangs, and is checked again afterwards", async () => {
+    const replica = await replicaOf(masters[0]);
+    const nodes = await nodesOn(masters[0], replica, masters[1]);
+    const redlock = new Redlock(nodes, { waitTimeoutMs: 20_000, nodeTimeoutMs: 300 });
+    const isRefused = async () => expect((await rejectionOf(redlock)).message).toContain("node 2 failed");
+    await eventually(isRefused);
+    replica.pause();
+    await eventually(async () => (await redlock.acquire("r")).release());
+    replica.resume();
+    await eventually(isRefused);
     await replica.command("REPLICAOF", "NO", "ONE");
     await eventually(async () => (await redlock.acquire("r")).release());
   });
 
-  test("counts as failed while its server hangs", async () => {
-    const { redlock, replica } = await refused();
-    replica.pause();
-    await eventually(async () => (await redlock.acquire("r")).release());
-    replica.resume();
-    await eventually(async () => expect((await rejectionOf(redlock)).message).toContain("node 2 failed"));
-  });
-});
-
-describe("a replica in a Redlock", { timeout: 30_000 }, () => {
-  test.each(["yes", "no"])("makes acquire() reject immediately, replica-read-only %s", async (readOnly) => {
-    const master = await start();
-    const replicaOf = ["--replicaof", "127.0.0.1", String(master.port), "--replica-read-only", readOnly];
-    const replica = await start({ args: replicaOf });
-    const ports = [master.port, replica.port, (await start()).port];
-    const nodes = ports.map((port, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
-    const redlock = redlockOf(await Promise.all(nodes));
-    const { message } = await rejectionOf(redlock);
-    expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
-  });
-
   test("that was a master is checked again after a reconnection, and counts as one failed node", async () => {
-    const [master, demoted] = [await start(), await start()];
-    const client = new Redis(demoted.port);
-    onTestFinished(() => client.disconnect());
+    const [master, demoted] = [masters[0], await serverForTest()];
     let isReady = true;
-    const node = redisNode({ ...connectionOver(client), isReady: () => isReady });
+    const node = redisNode({ ...connectionOver(await clientOf(demoted)), isReady: () => isReady });
     await node.acquire(acquireRequest("alice"));
     const request = acquireRequest("bob", { resources: ["s"] });
     await demoted.command("REPLICAOF", "127.0.0.1", master.port);
@@ -285,285 +140,293 @@ describe("a replica in a Redlock", { timeout: 30_000 }, () => {
     await demoted.command("REPLICAOF", "NO", "ONE");
     await eventually(async () => expect(await node.acquire(request)).toMatchObject({ granted: true }));
   });
+
+  test("has its grant undone if it turns out to be one, even if its reply arrives last", async () => {
+    const replica = await replicaOf(masters[0], "--replica-read-only", "no");
+    const connection = connectionOver(await clientOf(replica));
+    const granted: unknown[] = [];
+    const node = redisNode({
+      ...connection,
+      async runScript(...command) {
+        const reply = await connection.runScript(...command);
+        if (command[0] === "EVAL") await eventually(() => expect(granted).toHaveLength(1));
+        else granted.push(reply);
+        return reply;
+      },
+    });
+    expect((await rejectionOf(redlockOf([node]))).message).toContain("the server is a replica");
+    expect(granted[0]).toMatchObject({ 1: expect.any(Number) });
+    await eventually(async () => expect(await replica.command("EXISTS", "lock:r")).toBe(0));
+  });
 });
 
-describe("the identification of the server", { timeout: 30_000 }, () => {
-  type RunScript = RedisConnection["runScript"];
+/** A node over a server that grants everything, of which only the identity matters. */
+interface Identified {
+  readonly node: RedisNode;
+  /** The present answer to the question who the server is, which may be late, and whether the client is connected. */
+  readonly server: { runId: string; role: string; identify(): Promise<void>; grant(): Promise<void>; isReady: boolean };
+  /** The commands that were sent: EVAL asks for the identity. */
+  readonly sent: string[];
+}
 
-  /** Creates a node whose commands go through `intercept`, and records what it sends. */
-  async function nodeThrough(intercept: (send: () => Promise<unknown>, ...command: Parameters<RunScript>) => unknown) {
-    const server = await start();
-    const client = new Redis(server.port);
-    onTestFinished(() => client.disconnect());
-    await client.ping();
-    const connection = connectionOver(client);
-    const sent: string[] = [];
-    const runScript: RunScript = async (...command) => {
-      sent.push(command[0]);
-      return intercept(() => connection.runScript(...command), ...command);
-    };
-    return { server, sent, node: redisNode({ ...connection, runScript }) };
-  }
+function identified(name: string, runId: string, role = "master"): Identified {
+  const server = { runId, role, identify: async () => {}, grant: async () => {}, isReady: true };
+  const sent: string[] = [];
+  const node = redisNode({
+    name,
+    isCluster: false,
+    isReady: () => server.isReady,
+    async runScript(command, _script, call) {
+      sent.push(command);
+      const { runId, role } = server;
+      const [callId, marks, operation] = call.keysAndArguments().slice(call.keyCount).map(String);
+      const isQuestion = operation === "identify";
+      await (isQuestion ? server.identify() : server.grant());
+      return [Number(callId), ...[...String(marks)].map(() => (isQuestion ? [runId, role] : 7))];
+    },
+  });
+  return { node, server, sent };
+}
 
-  test("is sent before the first claim, which does not wait for the reply, and loads the script", async () => {
-    const { server, sent, node } = await nodeThrough((send) => send());
-    server.pause();
-    const acquired = node.acquire(acquireRequest("alice"));
-    await setImmediate();
-    expect(sent).toEqual(["EVAL", "EVALSHA"]);
-    server.resume();
-    expect(await acquired).toMatchObject({ granted: true });
-    expect(sent).toEqual(["EVAL", "EVALSHA"]);
+function claim({ node }: Identified, servers?: ServerVotes, resource = "r"): Promise<unknown> {
+  return node.acquire(acquireRequest("alice", { resources: [resource], timeoutMs: 500, ...(servers && { servers }) }));
+}
+
+/** Returns "yes" if the node may vote, or the reason why not. */
+function vote(node: Identified, servers?: ServerVotes): Promise<string> {
+  return claim(node, servers).then(
+    () => "yes",
+    ({ message }: Error) => message,
+  );
+}
+
+/** Waits until the clock has advanced, and answers have arrived. */
+async function moment(): Promise<void> {
+  const startMs = performance.now();
+  do await setImmediate();
+  while (performance.now() <= startMs);
+}
+
+/** Lets the node notice that its connection is lost and restored. */
+async function reconnect({ node, server }: Identified): Promise<void> {
+  server.isReady = false;
+  await expect(node.inspect("r")).rejects.toThrow("the client is not connected");
+  server.isReady = true;
+}
+
+/** Moves a node to another server, and identifies it again. */
+async function move(node: Identified, runId: string, servers: ServerVotes): Promise<void> {
+  node.server.runId = runId;
+  await reconnect(node);
+  await moment();
+  expect(await vote(node, servers)).toBe("yes");
+  await moment();
+}
+
+/** Returns a promise, and what resolves it. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+const isReplica = expect.stringContaining("the server is a replica");
+const sameAs = (name: string, runId: string) =>
+  expect.stringContaining(`it is the same server as ${name} (run_id ${runId})`);
+
+describe("the identification of the server", () => {
+  test("is sent before the first claim, which does not wait for the reply", async () => {
+    const node = identified("a", "1");
+    const { opened, open } = gate();
+    node.server.identify = () => opened;
+    const claimed = claim(node);
+    await moment();
+    expect(node.sent).toEqual(["EVAL", "EVALSHA"]);
+    open();
+    expect(await claimed).toEqual({ granted: true, fence: 7 });
+    expect(node.sent).toEqual(["EVAL", "EVALSHA"]);
   });
 
   test("is sent once, however many claims follow before the reply", async () => {
-    const { sent, node } = await nodeThrough((send) => send());
-    await Promise.all([1, 2, 3].map((i) => node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] }))));
-    await node.acquire(acquireRequest("alice"));
+    const node = identified("a", "1");
+    await Promise.all(["r", "s", "t"].map((resource) => claim(node, undefined, resource)));
+    await claim(node);
     // Claims of one tick share a call.
-    expect(sent).toEqual(["EVAL", "EVALSHA", "EVALSHA"]);
+    expect(node.sent).toEqual(["EVAL", "EVALSHA", "EVALSHA"]);
   });
 
   test("delays no vote if it fails, and is sent again", async () => {
-    let failures = 1;
-    const { sent, node } = await nodeThrough((send, command) => {
-      if (command === "EVAL" && failures-- > 0) throw new Error("lost");
-      return send();
-    });
-    expect(await node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
-    await node.acquire(acquireRequest("bob", { resources: ["s"] }));
-    await node.acquire(acquireRequest("carol", { resources: ["t"] }));
-    expect(sent).toEqual(["EVAL", "EVALSHA", "EVAL", "EVAL", "EVALSHA", "EVALSHA"]);
+    const node = identified("a", "1");
+    node.server.identify = () => Promise.reject(new Error("lost"));
+    expect(await vote(node)).toBe("yes");
+    node.server.identify = async () => {};
+    for (const _ of [1, 2]) expect(await vote(node)).toBe("yes");
+    expect(node.sent).toEqual(["EVAL", "EVALSHA", "EVAL", "EVALSHA", "EVALSHA"]);
   });
 
   test("delays votes no longer than its timeout if it is never answered", async () => {
-    const { server, node } = await nodeThrough((send, _command, _script, call) =>
-      call.keysAndArguments().includes("identify") ? new Promise(() => {}) : send(),
-    );
-    // Otherwise the claim would have to be sent twice before its timeout.
-    await server.command("SCRIPT", "LOAD", commonScript.source);
-    expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
+    const node = identified("a", "1");
+    node.server.identify = () => new Promise(() => {});
+    expect(await vote(node)).toBe("yes");
   });
 
-  test("undoes the grant of a server that turns out to be a replica, even if its reply arrives last", async () => {
-    const master = await start();
-    const granted: unknown[] = [];
-    const { server, node } = await nodeThrough(async (send, command) => {
-      const reply = await send();
-      if (command === "EVAL") await eventually(() => expect(granted).toHaveLength(1));
-      else granted.push(reply);
-      return reply;
+  test("is repeated after a refusal, without the refused claim", async () => {
+    const node = identified("a", "1", "slave");
+    expect(await Promise.all([vote(node), vote(node)])).toEqual([isReplica, isReplica]);
+    await moment();
+    node.sent.length = 0;
+    node.server.role = "master";
+    expect(await vote(node)).toEqual(isReplica);
+    await moment();
+    expect(node.sent).toEqual(["EVAL"]);
+    expect(await vote(node)).toBe("yes");
+    expect(node.sent).toEqual(["EVAL", "EVALSHA"]);
+  });
+
+  test("does not count if the answer arrives after a reconnection, as it concerns the previous connection", async () => {
+    const node = identified("a", "1", "slave");
+    const [first, second] = [gate(), gate()];
+    node.server.identify = () => first.opened;
+    const lost = vote(node);
+    await moment();
+    await reconnect(node);
+    Object.assign(node.server, { role: "master", identify: () => second.opened });
+    let isSettled = false;
+    const voting = vote(node).finally(() => {
+      isSettled = true;
     });
-    await server.command("CONFIG", "SET", "replica-read-only", "no");
-    await server.command("REPLICAOF", "127.0.0.1", String(master.port));
-    expect((await rejectionOf(redlockOf([node]))).message).toContain("the server is a replica");
-    expect(granted[0]).toMatchObject({ 1: expect.any(Number) });
-    await eventually(async () => expect(await server.command("EXISTS", "lock:r")).toBe(0));
+    first.open();
+    await lost;
+    await moment();
+    expect(isSettled).toBe(false);
+    second.open();
+    expect(await voting).toBe("yes");
+    expect(node.sent.filter((command) => command === "EVAL")).toHaveLength(2);
   });
 });
 
-describe("ServerCheck", () => {
-  const started: AcquireRequest = acquireRequest("alice");
-
-  /** Creates a node whose server has the identity `is`. */
-  function checkOf(name: string, runId: string | undefined, isReplica = false) {
-    const is = { runId, isReplica };
-    const asked: AcquireRequest[] = [];
-    const check = new ServerCheck(name, async (request) => {
-      asked.push(request);
-      return { ...is };
-    });
-    return { check, is, asked };
-  }
-
-  /** Returns "yes" if the node may vote for an instantaneous claim, or the reason why not. */
-  async function vote(check: ServerCheck, servers?: ServerVotes): Promise<string> {
-    const request = servers === undefined ? started : { ...started, servers };
-    try {
-      if (check.begin(request)) await check.verify(request, Promise.resolve("granted"));
-      return "yes";
-    } catch (error) {
-      return (error as Error).message;
-    }
-  }
-
-  /** Waits until the clock has advanced. */
-  async function moment(): Promise<void> {
-    for (const startMs = performance.now(); performance.now() <= startMs; ) await setImmediate();
-  }
-
-  /** Moves a node to another server, and identifies it again. */
-  async function move(node: ReturnType<typeof checkOf>, runId: string, servers: ServerVotes): Promise<void> {
-    node.is.runId = runId;
-    node.check.invalidate();
-    await moment();
-    expect(await vote(node.check, servers)).toBe("yes");
-    await moment();
-  }
-
-  const sameAs = (name: string, runId: string) =>
-    expect.stringContaining(`it is the same server as ${name} (run_id ${runId})`);
-
-  test("lets only the first node vote on each run of a server", async () => {
+describe("a node", () => {
+  test("votes on each run of a server only if it is the first", async () => {
     const servers: ServerVotes = new Map();
-    const [a, b, c] = [checkOf("a", "1"), checkOf("b", "1"), checkOf("c", "2")] as const;
-    expect(await vote(a.check, servers)).toBe("yes");
-    expect(await vote(b.check, servers)).toEqual(sameAs("a", "1"));
-    expect(await vote(c.check, servers)).toBe("yes");
-    expect(await vote(a.check, servers)).toBe("yes");
-    expect(await vote(b.check, servers)).toEqual(sameAs("a", "1"));
+    const [a, b, c] = [identified("a", "1"), identified("b", "1"), identified("c", "2")] as const;
+    expect(await vote(a, servers)).toBe("yes");
+    expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
+    expect(await vote(c, servers)).toBe("yes");
+    expect(await vote(a, servers)).toBe("yes");
+    expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
     expect([...servers]).toEqual([
       ["1", { node: "a" }],
       ["2", { node: "c" }],
     ]);
   });
 
-  test("rejects a claim in time if its node turns out to be on the server of another", async () => {
+  test("rejects a claim in time if it turns out to be on the server of another, which votes elsewhere meanwhile", async () => {
     const servers: ServerVotes = new Map();
-    expect(await vote(checkOf("a", "1").check, servers)).toBe("yes");
-    let tell!: (identity: ServerIdentity) => void;
-    const check = new ServerCheck("b", () => new Promise((resolve) => (tell = resolve)));
-    const request = { ...started, servers };
-    expect(check.begin(request)).toBe(true);
-    const verified = check.verify(request, Promise.resolve("granted"));
-    tell({ runId: "1", isReplica: false });
-    await expect(verified).rejects.toBeInstanceOf(ConfigurationError);
+    const [a, b] = [identified("a", "1"), identified("b", "1")];
+    expect(await vote(a, servers)).toBe("yes");
+    const { opened, open } = gate();
+    b.server.identify = () => opened;
+    const claimed = claim(b, servers);
+    expect(await vote(a, new Map())).toBe("yes");
+    open();
+    await expect(claimed).rejects.toBeInstanceOf(ConfigurationError);
   });
 
-  test("frees the former server of a node for claims that start later, not for earlier ones", async () => {
+  test("frees its former server for claims that start later, not for earlier ones", async () => {
     const servers: ServerVotes = new Map();
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
-    expect(await vote(a.check, servers)).toBe("yes");
-    const request = { ...started, servers };
-    expect(b.check.begin(request)).toBe(true);
-    let grant!: (reply: string) => void;
-    const early = b.check.verify(request, new Promise((resolve) => (grant = resolve)));
-    ignore(early);
+    const [a, b] = [identified("a", "1"), identified("b", "1")];
+    expect(await vote(a, servers)).toBe("yes");
+    const { opened, open } = gate();
+    b.server.grant = () => opened;
+    const early = claim(b, servers).catch((reason: unknown) => reason);
+    await moment();
 
     await move(a, "2", servers);
-    grant("granted");
-    const error: unknown = await early.catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ message: "it is the server that a has just left (run_id 1)" });
-    expect(error, "trying again helps").not.toBeInstanceOf(ConfigurationError);
-    expect(await vote(b.check, servers)).toBe("yes");
+    open();
+    expect(await early).toMatchObject({ message: "it is the server that a has just left (run_id 1)" });
+    expect(await early, "trying again helps").not.toBeInstanceOf(ConfigurationError);
+    expect(await vote(b, servers)).toBe("yes");
     expect(Object.fromEntries(servers)).toEqual({ 1: { node: "b" }, 2: { node: "a" } });
   });
 
-  test("lets two nodes that have swapped servers vote again", async () => {
+  test("votes again after it has swapped servers with another", async () => {
     const servers: ServerVotes = new Map();
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
-    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
-    a.is.runId = "2";
-    b.is.runId = "1";
-    for (const { check } of [a, b]) check.invalidate();
+    const [a, b] = [identified("a", "1"), identified("b", "2")];
+    for (const node of [a, b]) expect(await vote(node, servers)).toBe("yes");
+    a.server.runId = "2";
+    b.server.runId = "1";
+    for (const node of [a, b]) await reconnect(node);
     await moment();
-    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
+    for (const node of [a, b]) expect(await vote(node, servers)).toBe("yes");
   });
 
-  test("lets a node vote on the server of another node that has lost its connection", async () => {
+  test("votes on the server of another that has lost its connection", async () => {
     const servers: ServerVotes = new Map();
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
-    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
-    for (const { check } of [a, b]) check.invalidate();
+    const [a, b] = [identified("a", "1"), identified("b", "2")];
+    for (const node of [a, b]) expect(await vote(node, servers)).toBe("yes");
+    for (const node of [a, b]) await reconnect(node);
     await moment();
-    b.is.runId = "1";
-    expect(await vote(b.check, servers)).toBe("yes");
-    expect(await vote(a.check, servers)).toEqual(sameAs("b", "1"));
+    b.server.runId = "1";
+    expect(await vote(b, servers)).toBe("yes");
+    expect(await vote(a, servers)).toEqual(sameAs("b", "1"));
   });
 
-  test("keeps the vote of a node in one Redlock when it is refused in another", async () => {
-    const [one, other]: [ServerVotes, ServerVotes] = [new Map(), new Map()];
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
-    expect(await vote(a.check, one)).toBe("yes");
-    expect(await vote(b.check, other)).toBe("yes");
-    expect(await vote(b.check, one)).toEqual(sameAs("a", "1"));
-    await moment();
-    expect(await vote(a.check, other)).toEqual(sameAs("b", "1"));
-  });
-
-  test("lets a node return to its former server, unless another node votes there", async () => {
+  test("returns to its former server, unless another node votes there", async () => {
     const servers: ServerVotes = new Map();
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
-    expect(await vote(a.check, servers)).toBe("yes");
+    const [a, b] = [identified("a", "1"), identified("b", "1")];
+    expect(await vote(a, servers)).toBe("yes");
     await move(a, "2", servers);
     await move(a, "1", servers);
-    expect(await vote(b.check, servers)).toEqual(sameAs("a", "1"));
+    expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
     await move(a, "2", servers);
-    expect(await vote(b.check, servers)).toBe("yes");
-    a.is.runId = "1";
-    a.check.invalidate();
-    expect(await vote(a.check, servers)).toEqual(sameAs("b", "1"));
+    expect(await vote(b, servers)).toBe("yes");
+    a.server.runId = "1";
+    await reconnect(a);
+    expect(await vote(a, servers)).toEqual(sameAs("b", "1"));
   });
 
-  test("forgets a server an hour after its node has left it", async () => {
+  test("is forgotten on a server an hour after it has left it", async () => {
     const hourMs = 3_600_000;
     const servers: ServerVotes = new Map([
       ["long ago", { node: "a", leftAtMs: performance.now() - hourMs - 1_000 }],
       ["lately", { node: "a", leftAtMs: performance.now() - hourMs + 60_000 }],
     ]);
-    expect(await vote(checkOf("a", "now").check, servers)).toBe("yes");
+    expect(await vote(identified("a", "now"), servers)).toBe("yes");
     expect([...servers.keys()]).toEqual(["lately", "now"]);
   });
 
-  test("judges a node separately for each Redlock", async () => {
+  test("is judged separately for each Redlock", async () => {
     const [one, other]: [ServerVotes, ServerVotes] = [new Map(), new Map()];
-    const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
-    expect(await vote(a.check, one)).toBe("yes");
-    expect(await vote(b.check, other)).toBe("yes");
+    const [a, b] = [identified("a", "1"), identified("b", "1")];
+    expect(await vote(a, one)).toBe("yes");
+    expect(await vote(b, other)).toBe("yes");
     for (let round = 0; round < 3; round++) {
-      expect(await vote(b.check, one)).toEqual(sameAs("a", "1"));
-      expect(await vote(a.check, other)).toEqual(sameAs("b", "1"));
-      expect(await vote(a.check, one)).toBe("yes");
-      expect(await vote(b.check, other)).toBe("yes");
+      expect(await vote(b, one)).toEqual(sameAs("a", "1"));
+      await moment();
+      expect(await vote(a, other)).toEqual(sameAs("b", "1"));
+      expect(await vote(a, one)).toBe("yes");
+      expect(await vote(b, other)).toBe("yes");
     }
     await move(a, "2", one);
-    expect(await vote(b.check, one)).toBe("yes");
-    expect(await vote(a.check, other)).toBe("yes");
+    expect(await vote(b, one)).toBe("yes");
+    expect(await vote(a, other)).toBe("yes");
   });
 
-  test("rejects only replicas for requests without servers", async () => {
-    const [a, b, replica] = [checkOf("a", "1"), checkOf("b", "1"), checkOf("c", "1", true)] as const;
+  test("is refused only on a replica for requests without servers", async () => {
+    const [a, b, replica] = [identified("a", "1"), identified("b", "1"), identified("c", "1", "slave")] as const;
     for (let round = 0; round < 2; round++) {
-      expect(await vote(a.check)).toBe("yes");
-      expect(await vote(b.check)).toBe("yes");
-      expect(await vote(replica.check)).toContain("the server is a replica");
+      expect(await vote(a)).toBe("yes");
+      expect(await vote(b)).toBe("yes");
+      expect(await vote(replica)).toEqual(isReplica);
     }
-    expect(await vote(a.check, new Map())).toBe("yes");
+    expect(await vote(a, new Map())).toBe("yes");
   });
 
-  test("does not identify a server without a run id", async () => {
+  test("votes on a server without a run id", async () => {
     const servers: ServerVotes = new Map();
-    for (const name of ["a", "b"]) expect(await vote(checkOf(name, undefined).check, servers)).toBe("yes");
+    for (const name of ["a", "b"]) expect(await vote(identified(name, ""), servers)).toBe("yes");
     expect(servers.size).toBe(0);
-  });
-
-  test("asks once, and again after a refusal, without the refused claim", async () => {
-    const { check, is, asked } = checkOf("a", "1", true);
-    for (const _ of [1, 2]) expect(check.begin(started)).toBe(true);
-    await moment();
-    expect(asked).toHaveLength(1);
-    expect(() => check.begin(started)).toThrow(ConfigurationError);
-    is.isReplica = false;
-    await moment();
-    expect(asked).toHaveLength(2);
-    expect(() => check.begin(started)).toThrow("the server is a replica");
-    await moment();
-    expect(check.begin(started)).toBe(false);
-    expect(asked).toHaveLength(3);
-  });
-
-  test("drops a reply that arrives after invalidate(), as it concerns the previous connection", async () => {
-    const answers: ((identity: ServerIdentity) => void)[] = [];
-    const check = new ServerCheck("a", () => new Promise((resolve) => answers.push(resolve)));
-    check.begin(started);
-    check.invalidate();
-    check.begin(started);
-    answers[0]?.({ runId: "1", isReplica: true });
-    await moment();
-    expect(check.begin(started)).toBe(true);
-    answers[1]?.({ runId: "1", isReplica: false });
-    await moment();
-    expect(check.begin(started)).toBe(false);
-    expect(answers).toHaveLength(2);
   });
 });
