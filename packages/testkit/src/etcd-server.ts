@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCertificate } from "./certificate.ts";
@@ -9,6 +6,7 @@ import { freePort } from "./free-port.ts";
 import { startPeerProxy } from "./peer-proxy.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { removeDirectory } from "./remove-directory.ts";
+import { endServer, launchServer, onFreePort } from "./server-process.ts";
 
 /** Options of {@link startEtcdServer}. */
 export interface EtcdServerOptions {
@@ -59,17 +57,15 @@ export interface EtcdCluster {
   stop(): Promise<void>;
 }
 
-const startAttempts = 5;
-const startTimeoutMs = 60_000;
+const leaderTimeoutMs = 60_000;
 
 /**
  * Starts a server on free ports, with its own temporary directory, and resolves when it answers.
  *
  * @throws {Error} with installation advice if the program is missing, or with the server's log if it does not start
  */
-export async function startEtcdServer(options: EtcdServerOptions = {}): Promise<EtcdServer> {
-  for (let attempt = 1; ; attempt++) {
-    const peer = await freePort();
+export function startEtcdServer(options: EtcdServerOptions = {}): Promise<EtcdServer> {
+  return onFreePort(async (peer) => {
     const peerArgs = [
       ...["--initial-advertise-peer-urls", `http://127.0.0.1:${peer}`],
       ...["--initial-cluster", `member-0=http://127.0.0.1:${peer}`],
@@ -80,10 +76,9 @@ export async function startEtcdServer(options: EtcdServerOptions = {}): Promise<
       return server;
     } catch (error) {
       await server.stop();
-      // Another process may have taken a port meanwhile.
-      if (attempt === startAttempts || !String(error).includes("address already in use")) throw error;
+      throw error;
     }
-  }
+  });
 }
 
 /** Starts a cluster with short elections, and resolves when it has a leader. */
@@ -128,14 +123,14 @@ export async function startEtcdCluster(size: number, options: EtcdServerOptions 
 }
 
 async function leaderOf(servers: readonly EtcdServer[], not?: number): Promise<number> {
-  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(20)) {
+  for (const endMs = performance.now() + leaderTimeoutMs; performance.now() < endMs; await sleep(20)) {
     const statuses = await Promise.all(servers.map((server) => statusOf(server).catch(() => undefined)));
     const votes = statuses.map((status) => status?.leader);
     const index = statuses.findIndex((status) => status !== undefined && status.id === status.leader);
     const followers = votes.filter((vote) => vote !== undefined && vote === statuses[index]?.id).length;
     if (index >= 0 && index !== not && followers > servers.length / 2) return index;
   }
-  throw new Error(`the cluster had no leader within ${startTimeoutMs} ms`);
+  throw new Error(`the cluster had no leader within ${leaderTimeoutMs} ms`);
 }
 
 /** Returns the ids of a member and of its leader, in hexadecimal digits. */
@@ -164,9 +159,7 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
   ];
   let child: ChildProcess | undefined;
   const kill = async () => {
-    if (child) await end(child);
-    // The system may reuse the process id.
-    await rm(join(directory, "pid"), { force: true });
+    if (child) await endServer(child);
   };
   return {
     port,
@@ -208,44 +201,15 @@ async function jsonApi(url: string, path: string, body: object): Promise<Record<
 }
 
 /** Starts the process. Only the first members of a new cluster that answer make it healthy. */
-async function launch(args: readonly string[], directory: string, url: string): Promise<ChildProcess> {
-  const logPath = join(directory, "log");
-  const log = openSync(logPath, "w");
-  const child = spawn("etcd", args, { stdio: ["ignore", log, log] });
-  closeSync(log);
-  child.unref();
-  const failed = new Promise<never>((_, reject) => {
-    child.once("error", () =>
-      reject(new Error("could not run etcd: install it (Debian: apt-get install etcd-server)")),
-    );
+function launch(args: readonly string[], directory: string, url: string): Promise<ChildProcess> {
+  return launchServer({
+    command: "etcd",
+    args,
+    directory,
+    advice: "install it (Debian: apt-get install etcd-server)",
+    async isAnswering() {
+      const health = await fetch(`${url}/health`, { signal: AbortSignal.timeout(1_000) });
+      return (await health.text()).includes('"true"');
+    },
   });
-  try {
-    await writeFile(join(directory, "pid"), String(child.pid));
-    await Promise.race([failed, answering(child, url)]);
-    return child;
-  } catch (error) {
-    await end(child);
-    const lines = await readFile(logPath, "utf8");
-    throw lines === "" ? error : new Error(`${String(error)}\n${lines}`);
-  }
-}
-
-async function answering(child: ChildProcess, url: string): Promise<void> {
-  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(10)) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error("etcd ended at its start");
-    const signal = AbortSignal.timeout(1_000);
-    const health = await fetch(`${url}/health`, { signal })
-      .then((reply) => reply.text())
-      .catch(String);
-    if (health.includes('"true"')) return;
-  }
-  throw new Error(`etcd did not answer within ${startTimeoutMs} ms`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.ref();
-  child.kill("SIGKILL");
-  await ended;
 }

@@ -1,13 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
-import { freePort } from "./free-port.ts";
+import { firstValue } from "./first-value.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { removeDirectory } from "./remove-directory.ts";
+import { endServer, launchServer, onFreePort } from "./server-process.ts";
 import { letIn, serverUser } from "./server-user.ts";
 
 /** A real PgBouncer on 127.0.0.1, between clients and a PostgreSQL server. */
@@ -28,9 +24,6 @@ export interface PgBouncerOptions {
   readonly poolSize?: number;
 }
 
-const startAttempts = 5;
-const startTimeoutMs = 15_000;
-
 /**
  * Starts a PgBouncer on a free port, and resolves when it forwards statements.
  *
@@ -44,88 +37,32 @@ export async function startPgBouncer(
   const directory = await reapedDirectory();
   const remove = () => removeDirectory(directory);
   try {
-    await letIn(await serverUser(), directory);
-    for (let attempt = 1; ; attempt++) {
-      const port = await freePort();
+    const user = await serverUser(); // PgBouncer refuses to run as root
+    await letIn(user, directory);
+    const [users, file] = [join(directory, "users.txt"), join(directory, "pgbouncer.ini")];
+    await writeFile(users, '"holdfast" ""\n');
+    return await onFreePort(async (port) => {
+      const connectionString = `postgres://holdfast@127.0.0.1:${port}/postgres`;
       const config = {
         ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "" },
-        ...{ auth_type: "trust", auth_file: join(directory, "users.txt") },
+        ...{ auth_type: "trust", auth_file: users },
         ...{ pool_mode: poolMode, default_pool_size: poolSize, max_client_conn: 1_000 },
       };
-      try {
-        const child = await launch(directory, server.port, config);
-        return { connectionString: connectionStringOf(port), port, stop: () => end(child).then(remove) };
-      } catch (error) {
-        // Another process may have taken the port meanwhile.
-        if (attempt === startAttempts || !String(error).includes("Address already in use")) throw error;
-      }
-    }
+      const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}`);
+      const databases = `* = host=127.0.0.1 port=${server.port}`;
+      await writeFile(file, ["[databases]", databases, "[pgbouncer]", ...lines, ""].join("\n"));
+      const child = await launchServer({
+        command: "pgbouncer",
+        args: [file],
+        directory,
+        advice: "install it (Debian: apt-get install pgbouncer)",
+        user,
+        isAnswering: async () => (await firstValue(connectionString, "SELECT 1")) === 1,
+      });
+      return { connectionString, port, stop: () => endServer(child).then(remove) };
+    });
   } catch (error) {
     await remove();
     throw error;
   }
-}
-
-function connectionStringOf(port: number): string {
-  return `postgres://holdfast@127.0.0.1:${port}/postgres`;
-}
-
-async function launch(
-  directory: string,
-  serverPort: number,
-  config: Readonly<Record<string, string | number>> & { readonly listen_port: number; readonly auth_file: string },
-): Promise<ChildProcess> {
-  await writeFile(config.auth_file, '"holdfast" ""\n');
-  const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}`);
-  const file = join(directory, "pgbouncer.ini");
-  const databases = `* = host=127.0.0.1 port=${serverPort}`;
-  await writeFile(file, ["[databases]", databases, "[pgbouncer]", ...lines, ""].join("\n"));
-  const logPath = join(directory, "log");
-  const log = openSync(logPath, "w");
-  const user = await serverUser(); // PgBouncer refuses to run as root
-  const child = spawn("pgbouncer", [file], { stdio: ["ignore", log, log], cwd: "/", ...user });
-  closeSync(log);
-  child.unref();
-  try {
-    await started(child);
-    await writeFile(join(directory, "pid"), String(child.pid));
-    await answering(child, connectionStringOf(config.listen_port));
-    return child;
-  } catch (error) {
-    await end(child);
-    const text = await readFile(logPath, "utf8");
-    throw text === "" ? error : new Error(`${error}\n${text}`);
-  }
-}
-
-async function started(child: ChildProcess): Promise<void> {
-  if (child.pid !== undefined) return;
-  await once(child, "error").catch(() => {});
-  throw new Error("could not run pgbouncer: install it (Debian: apt-get install pgbouncer)");
-}
-
-async function answering(child: ChildProcess, connectionString: string): Promise<void> {
-  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(20)) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error("pgbouncer ended at its start");
-    const client = new pg.Client({ connectionString });
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      await client.query("SELECT 1");
-      return;
-    } catch {
-      // still starting
-    } finally {
-      await client.end().catch(() => {});
-    }
-  }
-  throw new Error(`pgbouncer did not answer within ${startTimeoutMs} ms`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  child.ref();
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
 }

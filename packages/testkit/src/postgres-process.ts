@@ -1,16 +1,14 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { type ChildProcess, execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import pg from "pg";
 import { findPostgres } from "./find-postgres.ts";
-import { freePort } from "./free-port.ts";
+import { firstValue } from "./first-value.ts";
 import { signalTree } from "./process-tree.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { removeDirectory } from "./remove-directory.ts";
+import { endServer, launchServer, logPathIn, onFreePort } from "./server-process.ts";
 import { letIn, type ServerUser, serverUser } from "./server-user.ts";
 
 /** A real PostgreSQL server on 127.0.0.1, with its own temporary directory. */
@@ -57,13 +55,7 @@ interface Launch {
   readonly user: ServerUser;
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-const startAttempts = 5;
-const startTimeoutMs = 60_000;
+const restartAttempts = 5;
 const stopTimeoutMs = 10_000;
 
 const ownSettings: PostgresSettings = { listen_addresses: "127.0.0.1", unix_socket_directories: "" };
@@ -96,7 +88,7 @@ export async function launchPostgres(
       copy: (other) => execute("cp", ["-a", other, data]),
     });
     const launch = { program: join(programs, "postgres"), directory, data, settings, user };
-    return serverOf(launch, await startOnFreePort(launch));
+    return await onFreePort(async (port) => serverOf(launch, await start(launch, port), port));
   } catch (error) {
     await removeDirectory(directory);
     throw error;
@@ -110,59 +102,38 @@ export async function serverDirectory(): Promise<string> {
   return directory;
 }
 
-function serverOf(launch: Launch, running: Running): PostgresServer {
-  const { port } = running;
-  let { child } = running;
-  const kill = async (): Promise<void> => {
-    if (hasEnded(child)) return;
-    const ended = once(child, "exit");
-    child.ref(); // from here on, this process waits for it
-    await signalTree(child.pid as number, "SIGKILL");
-    await ended;
-    // The system may reuse the process id.
-    await rm(join(launch.directory, "pid"), { force: true });
-  };
+function serverOf(launch: Launch, first: ChildProcess, port: number): PostgresServer {
+  let child = first;
+  const { data, directory } = launch;
+  const signal = (name: NodeJS.Signals) => signalTree(child.pid as number, name);
+  const kill = () => endServer(child, () => signal("SIGKILL"));
   return {
     connectionString: connectionStringOf(port),
     port,
     get pid() {
       return child.pid as number;
     },
-    log: () => readFile(logPathOf(launch), "utf8"),
-    pause: () => signalTree(child.pid as number, "SIGSTOP"),
-    resume: () => signalTree(child.pid as number, "SIGCONT"),
+    log: () => readFile(logPathIn(directory), "utf8"),
+    pause: () => signal("SIGSTOP"),
+    resume: () => signal("SIGCONT"),
     kill,
     async restart() {
       await kill();
       child = await startAgain(launch, port);
     },
     async stop() {
-      await shutDown(child);
-      await removeDirectory(launch.data);
-      await removeDirectory(launch.directory);
+      const killer = setTimeout(() => void kill(), stopTimeoutMs);
+      // Does not wait for clients.
+      await endServer(child, () => child.kill("SIGINT"));
+      clearTimeout(killer);
+      await removeDirectory(data);
+      await removeDirectory(directory);
     },
   };
 }
 
 function connectionStringOf(port: number): string {
   return `postgres://holdfast@127.0.0.1:${port}/postgres`;
-}
-
-function logPathOf({ directory }: Launch): string {
-  return join(directory, "log");
-}
-
-async function startOnFreePort(launch: Launch): Promise<Running> {
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    try {
-      return { child: await start(launch, port), port };
-    } catch (error) {
-      // Another process may have taken the port meanwhile.
-      const isTaken = String(error).includes("Address already in use");
-      if (!isTaken || attempt === startAttempts) throw error;
-    }
-  }
 }
 
 /** Starts a server whose predecessor was killed. */
@@ -173,62 +144,21 @@ async function startAgain(launch: Launch, port: number): Promise<ChildProcess> {
     } catch (error) {
       // The killed processes keep their shared memory and the port until the system has cleaned them up.
       const isHeld = /Address already in use|pre-existing shared memory block|lock file/.test(String(error));
-      if (!isHeld || attempt === startAttempts) throw error;
+      if (!isHeld || attempt === restartAttempts) throw error;
       await sleep(200);
     }
   }
 }
 
-async function start(launch: Launch, port: number): Promise<ChildProcess> {
-  const { program, directory, data, settings, user } = launch;
-  const logPath = logPathOf(launch);
-  const earlier = (await readFile(logPath, "utf8").catch(() => "")).length;
-  const log = openSync(logPath, "a");
-  const options = ["-D", data, "-p", String(port)];
-  for (const [name, value] of Object.entries({ ...ownSettings, ...settings })) options.push("-c", `${name}=${value}`);
-  const child = spawn(program, options, { stdio: ["ignore", log, log], cwd: "/", ...user });
-  closeSync(log);
-  child.unref();
-  try {
-    await writeFile(join(directory, "pid"), String(child.pid));
-    await answering(child, port, data);
-    return child;
-  } catch (error) {
-    await shutDown(child);
-    throw new Error(`PostgreSQL did not start: ${error}\n${(await readFile(logPath, "utf8")).slice(earlier)}`);
-  }
-}
-
-/** Resolves when this server, and not another one, accepts connections. */
-async function answering(child: ChildProcess, port: number, data: string): Promise<void> {
-  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(20)) {
-    if (hasEnded(child)) throw new Error("it has ended");
-    const client = new pg.Client({ connectionString: connectionStringOf(port) });
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      const { rows } = await client.query("SHOW data_directory");
-      if (rows[0].data_directory === data) return;
-    } catch {
-      // still starting
-    } finally {
-      await client.end().catch(() => {});
-    }
-  }
-  throw new Error(`it did not answer within ${startTimeoutMs} ms`);
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-}
-
-/** Stops the server without waiting for clients. */
-async function shutDown(child: ChildProcess): Promise<void> {
-  if (hasEnded(child)) return;
-  child.ref();
-  const ended = once(child, "exit");
-  child.kill("SIGINT");
-  const killer = setTimeout(() => void signalTree(child.pid as number, "SIGKILL"), stopTimeoutMs);
-  await ended;
-  clearTimeout(killer);
+function start({ program, directory, data, settings, user }: Launch, port: number): Promise<ChildProcess> {
+  const args = ["-D", data, "-p", String(port)];
+  for (const [name, value] of Object.entries({ ...ownSettings, ...settings })) args.push("-c", `${name}=${value}`);
+  return launchServer({
+    command: program,
+    args,
+    directory,
+    advice: "install it (Debian: apt-get install postgresql)",
+    user,
+    isAnswering: async () => (await firstValue(connectionStringOf(port), "SHOW data_directory")) === data,
+  });
 }

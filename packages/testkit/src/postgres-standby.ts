@@ -1,7 +1,7 @@
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import { firstValue } from "./first-value.ts";
 import { launchPostgres, type PostgresServer } from "./postgres-process.ts";
 
 /** Options of {@link startPostgresStandby}. */
@@ -54,7 +54,7 @@ export async function startPostgresStandby(
       await shows(server, "SELECT count(*)::text FROM pg_stat_wal_receiver", "0");
     },
     async promote() {
-      await ask(server, "SELECT pg_promote(true, 60)");
+      await firstValue(server.connectionString, "SELECT pg_promote(true, 60)");
       await shows(server, "SELECT pg_is_in_recovery()::text", "false");
     },
   };
@@ -62,28 +62,15 @@ export async function startPostgresStandby(
 
 /** Changes a setting of a running server. */
 async function setting(server: PostgresServer, name: string, value: string): Promise<void> {
-  await ask(server, `ALTER SYSTEM SET ${name} = '${value}'`);
-  await ask(server, "SELECT pg_reload_conf()");
+  await firstValue(server.connectionString, `ALTER SYSTEM SET ${name} = '${value}'`);
+  await firstValue(server.connectionString, "SELECT pg_reload_conf()");
 }
 
 async function shows(server: PostgresServer, query: string, wanted: string): Promise<void> {
   let seen: unknown;
   for (const endMs = performance.now() + timeoutMs; performance.now() < endMs; await sleep(20)) {
-    seen = await ask(server, query);
+    seen = await firstValue(server.connectionString, query);
     if (seen === wanted) return;
   }
   throw new Error(`"${query}" returns ${seen} after ${timeoutMs} ms, not ${wanted}`);
-}
-
-/** Returns the first value that the query returns. */
-async function ask(server: PostgresServer, query: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: server.connectionString });
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    const { rows } = await client.query({ text: query, rowMode: "array" });
-    return rows[0]?.[0];
-  } finally {
-    await client.end();
-  }
 }

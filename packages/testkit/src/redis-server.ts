@@ -1,14 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { type RedisReply, redisCommand } from "./redis-command.ts";
 import { type TlsEndpoint, tlsEndpoint } from "./redis-tls.ts";
 import { removeDirectory } from "./remove-directory.ts";
+import { endServer, launchServer, onFreePort } from "./server-process.ts";
 
 /** Options of {@link startRedisServer}. By default, the server keeps everything in memory. */
 export interface RedisServerOptions {
@@ -52,12 +48,6 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-const startAttempts = 20;
-const startTimeoutMs = 15_000;
-
-/** Another process may have taken the port meanwhile. A cluster also uses the port 10 000 above. */
-const anotherPortMayDo = /Address already in use|port number too high/;
-
 /**
  * Starts a server on a free port, with its own temporary directory, and resolves when it answers.
  *
@@ -66,17 +56,11 @@ const anotherPortMayDo = /Address already in use|port number too high/;
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = await reapedDirectory();
   try {
-    for (let attempt = 1; ; attempt++) {
-      const port = await freePort();
+    return await onFreePort(async (port) => {
       const tls = options.tls ? await tlsEndpoint(directory) : undefined;
       const complete = { ...options, args: [...(tls?.args ?? []), ...(options.args ?? [])] };
-      try {
-        const child = await launch(port, directory, complete);
-        return serverOf(child, port, directory, complete, tls?.endpoint);
-      } catch (error) {
-        if (attempt === startAttempts || !anotherPortMayDo.test(String(error))) throw error;
-      }
-    }
+      return serverOf(await launch(port, directory, complete), port, directory, complete, tls?.endpoint);
+    });
   } catch (error) {
     await removeDirectory(directory);
     throw error;
@@ -92,11 +76,7 @@ function serverOf(
 ): RedisServer {
   let child = first;
   let { args: restartArgs = [] } = options;
-  const kill = async () => {
-    await end(child);
-    // The system may reuse the process id.
-    await rm(join(directory, "pid"), { force: true });
-  };
+  const kill = () => endServer(child);
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -125,51 +105,22 @@ function socketPathIn(directory: string): string {
   return join(directory, "socket");
 }
 
-async function launch(port: number, directory: string, options: RedisServerOptions): Promise<ChildProcess> {
-  const { args = [], appendonly = false } = options;
-  const binary = options.binary ?? process.env.HOLDFAST_REDIS_SERVER ?? "redis-server";
+function launch(port: number, directory: string, options: RedisServerOptions): Promise<ChildProcess> {
+  const { args = [], appendonly = false, env = {} } = options;
   const defaults = [
     ...["--bind", "127.0.0.1", "--port", String(port), "--dir", directory],
-    ...["--daemonize", "no", "--pidfile", join(directory, "pid"), "--unixsocket", socketPathIn(directory)],
+    ...["--daemonize", "no", "--unixsocket", socketPathIn(directory)],
     ...["--save", "", "--appendonly", appendonly ? "yes" : "no", "--appendfsync", "always"],
   ];
-  const logPath = join(directory, "redis.log");
-  const log = openSync(logPath, "w");
-  const env = { ...process.env, ...options.env };
-  const child = spawn(binary, [...defaults, ...args], { stdio: ["ignore", log, log], env });
-  closeSync(log);
-  child.unref();
-  const failed = new Promise<never>((_, reject) => {
-    child.once("error", () =>
-      reject(new Error(`could not run ${binary}: install Redis 7 or later (Debian: apt-get install redis-server)`)),
-    );
+  return launchServer({
+    command: options.binary ?? process.env.HOLDFAST_REDIS_SERVER ?? "redis-server",
+    args: [...defaults, ...args],
+    directory,
+    advice: "install Redis 7 or later (Debian: apt-get install redis-server)",
+    env,
+    async isAnswering(pid) {
+      const reply = String(await redisCommand(port, ["INFO", "server"]).catch(String));
+      return reply.includes(`process_id:${pid}\r\n`) || reply.includes("NOAUTH");
+    },
   });
-  try {
-    await Promise.race([failed, answering(child, port)]);
-  } catch (error) {
-    await end(child);
-    const lines = await readFile(logPath, "utf8");
-    throw lines === "" ? error : new Error(`${String(error)}\n${lines}`);
-  }
-  return child;
-}
-
-/** Resolves when this process, and not another one, answers on the port. */
-async function answering(child: ChildProcess, port: number): Promise<void> {
-  const deadlineMs = performance.now() + startTimeoutMs;
-  while (performance.now() < deadlineMs) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error("redis-server ended at its start");
-    const reply = await redisCommand(port, ["INFO", "server"]).catch(String);
-    if (String(reply).includes(`process_id:${child.pid}\r\n`) || String(reply).includes("NOAUTH")) return;
-    await sleep(5);
-  }
-  throw new Error(`redis-server did not answer within ${startTimeoutMs} ms`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.ref();
-  child.kill("SIGKILL");
-  await ended;
 }

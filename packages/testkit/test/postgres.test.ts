@@ -3,6 +3,7 @@ import { stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { firstValue } from "../src/first-value.ts";
 import { mountSmallDisk } from "../src/index.ts";
 import { startPgBouncer } from "../src/pgbouncer.ts";
 import { type PostgresServer, type PostgresServerOptions, startPostgresServer } from "../src/postgres-server.ts";
@@ -14,24 +15,11 @@ async function start(options?: PostgresServerOptions): Promise<PostgresServer> {
   return server;
 }
 
-/** Runs one query over a new connection, and resolves with the first value. */
-async function ask(connectionString: string, query: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString });
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    const { rows } = await client.query<unknown[]>({ text: query, rowMode: "array" });
-    return rows[0]?.[0];
-  } finally {
-    await client.end();
-  }
-}
-
 describe("startPostgresServer()", () => {
   test("starts a server with the given settings", async () => {
     const { connectionString } = await start({ fsync: true, settings: { max_connections: 17 } });
-    expect(await ask(connectionString, "SHOW fsync")).toBe("on");
-    expect(await ask(connectionString, "SHOW max_connections")).toBe("17");
+    expect(await firstValue(connectionString, "SHOW fsync")).toBe("on");
+    expect(await firstValue(connectionString, "SHOW max_connections")).toBe("17");
   });
 
   test("shows the log of a server that does not start", async () => {
@@ -41,7 +29,7 @@ describe("startPostgresServer()", () => {
   test("kill() ends all its processes at once, and restart() recovers what was committed", async () => {
     const server = await start({ fsync: true });
     const { connectionString, port } = server;
-    await ask(connectionString, "CREATE TABLE numbers (n int)");
+    await firstValue(connectionString, "CREATE TABLE numbers (n int)");
     const client = new pg.Client({ connectionString });
     const lost = new Promise((resolve) => client.on("error", resolve));
     await client.connect();
@@ -49,10 +37,10 @@ describe("startPostgresServer()", () => {
     await client.query("BEGIN; INSERT INTO numbers VALUES (2)");
     await server.kill();
     await lost;
-    await expect(ask(connectionString, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+    await expect(firstValue(connectionString, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
     await server.restart();
     expect(server.port).toBe(port);
-    expect(await ask(connectionString, "SELECT string_agg(n::text, ',') FROM numbers")).toBe("1");
+    expect(await firstValue(connectionString, "SELECT string_agg(n::text, ',') FROM numbers")).toBe("1");
     expect(await server.log()).toContain("automatic recovery in progress");
   });
 
@@ -74,7 +62,7 @@ describe("startPostgresServer()", () => {
 
   test("stop() leaves no files behind, and can be called again", async () => {
     const server = await start();
-    const data = String(await ask(server.connectionString, "SHOW data_directory"));
+    const data = String(await firstValue(server.connectionString, "SHOW data_directory"));
     expect(existsSync(data)).toBe(true);
     await server.stop();
     await server.stop();
@@ -87,26 +75,28 @@ describe("startPostgresStandby()", () => {
     const primary = await start({ fsync: true });
     const standby = await startPostgresStandby(primary, { synchronous: true });
     onTestFinished(() => standby.stop());
-    await ask(primary.connectionString, "CREATE TABLE numbers (n int)");
-    await ask(primary.connectionString, "INSERT INTO numbers VALUES (1)");
+    await firstValue(primary.connectionString, "CREATE TABLE numbers (n int)");
+    await firstValue(primary.connectionString, "INSERT INTO numbers VALUES (1)");
     await primary.kill();
-    await expect(ask(standby.connectionString, "INSERT INTO numbers VALUES (2)")).rejects.toThrow("read-only");
+    await expect(firstValue(standby.connectionString, "INSERT INTO numbers VALUES (2)")).rejects.toThrow("read-only");
     await standby.promote();
-    await ask(standby.connectionString, "INSERT INTO numbers VALUES (2)");
-    expect(await ask(standby.connectionString, "SELECT sum(n)::text FROM numbers")).toBe("3");
+    await firstValue(standby.connectionString, "INSERT INTO numbers VALUES (2)");
+    expect(await firstValue(standby.connectionString, "SELECT sum(n)::text FROM numbers")).toBe("3");
   });
 
   test("disconnect() ends replication, so that a promoted standby lacks later commits", async () => {
     const primary = await start();
     const standby = await startPostgresStandby(primary, { synchronous: false });
     onTestFinished(() => standby.stop());
-    await ask(primary.connectionString, "CREATE TABLE numbers (n int)");
-    await expect.poll(() => ask(standby.connectionString, "SELECT to_regclass('numbers')::text")).toBe("numbers");
+    await firstValue(primary.connectionString, "CREATE TABLE numbers (n int)");
+    await expect
+      .poll(() => firstValue(standby.connectionString, "SELECT to_regclass('numbers')::text"))
+      .toBe("numbers");
     await standby.disconnect();
-    await ask(primary.connectionString, "INSERT INTO numbers VALUES (1)");
+    await firstValue(primary.connectionString, "INSERT INTO numbers VALUES (1)");
     await primary.kill();
     await standby.promote();
-    expect(await ask(standby.connectionString, "SELECT count(*)::text FROM numbers")).toBe("0");
+    expect(await firstValue(standby.connectionString, "SELECT count(*)::text FROM numbers")).toBe("0");
   });
 });
 
@@ -144,11 +134,11 @@ describe("mountSmallDisk()", () => {
     const disk = await mountSmallDisk(120);
     onTestFinished(() => disk.unmount());
     const { connectionString } = await start({ folder: disk.path });
-    await ask(connectionString, "CREATE TABLE numbers (n int)");
+    await firstValue(connectionString, "CREATE TABLE numbers (n int)");
     await disk.fill();
     const insert = "INSERT INTO numbers SELECT generate_series(1, 1000)";
-    await expect(ask(connectionString, insert)).rejects.toMatchObject({ code: "53100" });
+    await expect(firstValue(connectionString, insert)).rejects.toMatchObject({ code: "53100" });
     await disk.clear();
-    await ask(connectionString, insert);
+    await firstValue(connectionString, insert);
   });
 });
