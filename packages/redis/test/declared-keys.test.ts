@@ -1,9 +1,8 @@
 import type { ScanPortion } from "@holdfast/core";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
-import { startRedisServer } from "@holdfast/testkit";
-import { Redis } from "ioredis";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { clusterSlot, lockNames, type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
+import type { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { clusterSlot, type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 /*
@@ -220,54 +219,3 @@ describe("every key that a script touches is declared", () => {
     expect(await look()).toEqual({ declared: new Set(["k"]), touched: new Set(["k", "undeclared"]) });
   });
 });
-
-describe("a server that refuses keys of other slots", () => {
-  let clustered: Redis;
-
-  beforeEach(async () => {
-    const server = await startRedisServer({ args: ["--cluster-enabled", "yes"] });
-    clustered = new Redis(server.port);
-    onTestFinished(async () => {
-      clustered.disconnect();
-      await server.stop();
-    });
-    await server.command("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
-    await expect.poll(() => server.command("CLUSTER", "INFO").then(String)).toContain("cluster_state:ok");
-  });
-
-  test.each(Object.keys(sequences).filter((name) => name !== "several resources"))("serves %s", async (name) => {
-    const alone = redisNode(connectionOver(client), { verifyServer: false });
-    const node = redisNode(connectionOver(clustered), { verifyServer: false });
-    for (const operate of sequences[name] ?? []) {
-      const answerOf = (each: RedisNode): Promise<string> => operate(each).then(shape, messageOf);
-      const [actual, expected] = await Promise.all([answerOf(node), answerOf(alone)]);
-      if (isAboutSeveral(actual)) return;
-      expect(actual).toEqual(expected);
-    }
-  });
-
-  test("keeps the counter of each slot beside its locks", async () => {
-    const node = redisNode(connectionOver(clustered), { verifyServer: false });
-    for (const resource of ["a", "{b}c", "d}e{"]) {
-      await node.acquire(acquireRequest(alice, { resources: [resource] }));
-      const { lock, fence } = lockNames("lock:", resource);
-      expect((await clustered.cluster("GETKEYSINSLOT", clusterSlot(lock), 9)) as string[]).toEqual(
-        expect.arrayContaining([lock, fence]),
-      );
-    }
-  });
-});
-
-/** Returns a reply without its times. */
-function shape(reply: unknown): string {
-  return `${JSON.stringify(reply, (key, value) => (/Ms$/.test(key) ? "some time" : key === "fence" ? "a fence" : value))}`;
-}
-
-function messageOf(error: Error): string {
-  return error.message;
-}
-
-/** Returns whether an operation locks resources of several slots, which such a server cannot. */
-function isAboutSeveral(reply: string): boolean {
-  return reply.includes("hash to different slots");
-}

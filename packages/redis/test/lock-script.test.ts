@@ -1,13 +1,11 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { lockNames, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
-const { server, client, node, nodeOver } = await startBench();
-const dayMs = 24 * 60 * 60 * 1000;
+const { client, node, nodeOver } = await startBench();
 const { fence } = lockNames("lock:", "r");
 const largest = Number.MAX_SAFE_INTEGER;
 
@@ -122,18 +120,6 @@ describe("the fence counter", () => {
     expect(await node().extend(extendRequest("alice", { fence: 70 }))).toEqual({ held: true, fence: 70 });
   });
 
-  test("follows a hint up to a day ahead of the server's clock, not of this process's", async () => {
-    for (const terms of [{}, { waiter: "w" }]) {
-      await client.flushall();
-      const reply = await node().acquire(acquireRequest("alice", { fenceHint: largest, ...terms }));
-      const [seconds, microseconds] = await client.time();
-      const latestUs = Number(seconds) * 1e6 + Number(microseconds) + dayMs * 1000;
-      const granted = reply.granted ? reply.fence : 0;
-      expect(granted).toBeLessThanOrEqual(latestUs);
-      expect(granted).toBeGreaterThan(latestUs - 60e6);
-    }
-  });
-
   test("follows a hint up to an hour above itself without a look at the clock", async () => {
     const hourUs = 3_600_000_000;
     const ahead = largest - 3 * hourUs; // in a distant century
@@ -243,21 +229,6 @@ describe("keys of earlier versions", () => {
 });
 
 describe("the server", () => {
-  test("gets one command per operation", async () => {
-    const resources = ["a", "b", "c"];
-    const { acquire, extend, release, inspect } = node();
-    await acquire(acquireRequest("at first, who the server is", { resources: ["r"] }));
-    await client.config("RESETSTAT");
-    await acquire(acquireRequest("alice", { resources }));
-    await extend(extendRequest("alice", { resources }));
-    await release(releaseRequest("alice", resources));
-    await inspect("a");
-    const stats = await client.info("commandstats");
-    expect(stats).toContain("cmdstat_evalsha:calls=4,");
-    expect(stats).not.toContain("cmdstat_eval:");
-    expect(stats).not.toMatch(/cmdstat_(script|info)/);
-  });
-
   test("without the permission to publish still frees locks", async () => {
     await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
     const mute = await nodeOver({ username: "mute", password: "secret" });
@@ -282,22 +253,6 @@ describe("the server", () => {
     expect(secret).toMatchObject({ reason: { message: expect.stringContaining("NOPERM") } });
     expect(released).toMatchObject({ value: { released: true } });
     expect(after).toMatchObject({ value: { granted: true } });
-  });
-
-  test("denies nothing to a user with the documented permissions", async () => {
-    await allow(server, await documentedPermissions());
-    const allowed = await nodeOver(user);
-    await client.acl("LOG", "RESET");
-    for (const terms of [{}, { waiter: "w" }, { takeover: "alice" }, { shared: true }]) {
-      await allowed.acquire(acquireRequest("alice", terms));
-      await allowed.acquire(acquireRequest("bob", { waiter: "b" }));
-      await allowed.extend(extendRequest("alice", { ttlMs: 2 * longMs }));
-      await allowed.inspect("r");
-      await allowed.release({ ...releaseRequest("alice"), ...("waiter" in terms && terms) });
-    }
-    const refused = ((await client.acl("LOG")) as unknown[][]).map((entry) => entry[entry.indexOf("object") + 1]);
-    // The identification of the server may be denied.
-    expect(refused.filter((object) => object !== "info")).toEqual([]);
   });
 
   /** Makes the server refuse writes, as its setting is not fulfilled. */
@@ -440,29 +395,6 @@ describe("a denial", () => {
       await client.set("lock:r", value, "PX", 1_000);
       expect(await node().acquire(acquireRequest("alice"))).not.toHaveProperty("holder");
     }
-  });
-
-  test("by a server that does not vote is an error, even for several resources", async () => {
-    const guarded = node({ restartGuardMs: longMs });
-    const recovering = guarded.acquire(acquireRequest("alice", { resources: ["a", "b"] }));
-    await expect(recovering).rejects.toThrow("recovering from a restart");
-  });
-});
-
-describe("release()", () => {
-  test("publishes only on the channels of the resources that it freed", async () => {
-    const subscriber = client.duplicate();
-    const heard: string[] = [];
-    subscriber.on("message", (channel) => heard.push(channel));
-    const channels = ["a", "b", "c", "end"].map((name) => `holdfast:released:lock:${name}`);
-    await subscriber.subscribe(...channels);
-    await node().acquire(acquireRequest("alice", { resources: ["a", "c"] }));
-    await node().acquire(acquireRequest("bob", { resources: ["b"] }));
-    await node().release(releaseRequest("alice", ["a", "b", "c"]));
-    await client.publish("holdfast:released:lock:end", "");
-    await expect.poll(() => heard).toContain("holdfast:released:lock:end");
-    expect(heard).toEqual(["a", "c", "end"].map((name) => `holdfast:released:lock:${name}`));
-    subscriber.disconnect();
   });
 });
 

@@ -33,7 +33,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
   test("makes acquire() reject until then and leave nothing behind; the others work, and inspect() reports it", async () => {
     const server = await serverForTest();
     const { acquire, extend, release, inspect } = await nodeOn(server, longGuard);
-    for (const terms of [{}, { takeover: "bob" }]) {
+    for (const terms of [{}, { takeover: "bob" }, { resources: ["a", "b"] }]) {
       await expect(acquire(acquireRequest("alice", terms))).rejects.toThrow(
         /^recovering from a restart, \d+\.\d s left$/,
       );
