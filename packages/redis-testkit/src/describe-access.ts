@@ -1,9 +1,9 @@
-import { clusterSlot, type RedisNode } from "@holdfast/redis";
+import { clusterSlot } from "@holdfast/redis";
 import { type RedisCluster, type RedisReply, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ClientUnderTest } from "./adapter-tools.ts";
 import { allow, documentedPermissions } from "./permissions.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest, scanAll } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
 /** Creates a client that connects as the `user` of `permissions.ts`, to a logical database. */
@@ -37,11 +37,12 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       });
       return client;
     };
-    const everythingWorks = async (): Promise<void> => {
+    const connected = async (): Promise<ClientUnderTest> => {
       const client = connect();
       await eventually(() => expect(client.isReady()).toBe(true));
-      await useEverything(client, server);
+      return client;
     };
+    const everythingWorks = async (): Promise<void> => useEverything(await connected(), server);
 
     test("the documented permissions suffice", async () => {
       await allow(server, permissions);
@@ -62,8 +63,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
 
     test("the permissions for waiting lists let releases name the next waiter; without them, everything else works", async () => {
       await allow(server, permissions);
-      const client = connect();
-      await eventually(() => expect(client.isReady()).toBe(true));
+      const client = await connected();
       expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
       await server.command("FLUSHALL");
       await allow(server, forAllElse);
@@ -72,8 +72,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
 
     test.each(forWaitingLists)("%s is needed to name the next waiter, and for nothing else", async (permission) => {
       await allowAllBut(permission);
-      const client = connect();
-      await eventually(() => expect(client.isReady()).toBe(true));
+      const client = await connected();
       expect(await namesInTurn(client)).not.toEqual(["first", "second", undefined]);
       await server.command("FLUSHALL");
       await everythingWorks();
@@ -81,8 +80,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
 
     test("the permissions for shared locks let owners share a lock; without them, everything else works", async () => {
       await allow(server, permissions);
-      const client = connect();
-      await eventually(() => expect(client.isReady()).toBe(true));
+      const client = await connected();
       await shareInTurn(client);
       await server.command("FLUSHALL");
       await allow(server, forExclusive);
@@ -93,24 +91,24 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
 
     test.each(forSharing)("%s is needed for shared locks, and for nothing else", async (permission) => {
       await allowAllBut(permission);
-      const client = connect();
-      await eventually(() => expect(client.isReady()).toBe(true));
+      const client = await connected();
       await expect(shareInTurn(client)).rejects.toThrow();
       await server.command("FLUSHALL");
       expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
     });
 
     test("the permissions for operators' tools let them raise the floor and scan; raiseFloor() needs no +scan", async () => {
-      const { raiseFloor, scan, acquire } = connect().node as Required<RedisNode>;
+      const { node } = connect();
+      const { raiseFloor, scan, acquire } = node;
       const raise = () => raiseFloor({ floor: 7, epoch: 0, timeoutMs: longMs });
       await allow(server, [...permissions, ...forOperators]);
       await eventually(async () => expect(await raise()).toEqual({ floor: 7, epoch: 0 }));
       await acquire(acquireRequest("alice"));
       await acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
-      expect(await scanAll(scan)).toMatchObject({ highest: 8, claims: [{}, {}] });
+      expect(await scanAll(node)).toMatchObject({ highest: 8, claims: [{}, {}] });
       await allow(server, [...permissions, "+info"]);
       expect(await raise()).toEqual({ floor: 7, epoch: 0 });
-      await expect(scanAll(scan)).rejects.toThrow(/scan/);
+      await expect(scanAll(node)).rejects.toThrow(/scan/);
       await allow(server, [...permissions, "+scan", "+strlen"]);
       await expect(raise()).rejects.toThrow("+info");
       await expect(scan({ timeoutMs: longMs })).rejects.toThrow("+info");
@@ -164,7 +162,7 @@ export function describeClusterAccess(name: string, cluster: RedisCluster, makeC
       await eventually(() => expect(heard).toEqual([resource]));
     }
     for (const server of cluster.servers) await allow(server, [...forCluster, ...forOperatorsOfCluster]);
-    const { raiseFloor, scan, acquire } = client.node as Required<RedisNode>;
+    const { raiseFloor, scan, acquire } = client.node;
     expect(await raiseFloor({ floor: 0, epoch: 0, timeoutMs: longMs })).toEqual({ floor: 0, epoch: 0 });
     for (const [resource, shared] of [
       ["e", false],
@@ -235,21 +233,6 @@ async function shareInTurn({ node }: ClientUnderTest): Promise<void> {
   expect(await node.inspect?.("r")).toMatchObject({ sharers: [{}, {}] });
   expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
   expect(await node.release(releaseRequest("bob"))).toEqual({ released: true, next: "writer" });
-}
-
-/** Reads all portions. */
-async function scanAll(scan: Required<RedisNode>["scan"]): Promise<{ highest: number; claims: readonly unknown[] }> {
-  const { cursor, highest, claims } = await scan({ timeoutMs: longMs });
-  let all = { cursor, highest, claims };
-  while (all.cursor !== undefined) {
-    const next = await scan({ cursor: all.cursor, timeoutMs: longMs });
-    all = {
-      cursor: next.cursor,
-      highest: Math.max(all.highest, next.highest),
-      claims: [...all.claims, ...next.claims],
-    };
-  }
-  return all;
 }
 
 /** Returns the log of commands that the server denied to users. */

@@ -18,7 +18,8 @@ describe("an operation that the common script leaves undone", () => {
     });
     const runScript: typeof connection.runScript = async (command, script, call) => {
       const isCommon = script === commonScript.sha || script === commonScript.source;
-      sent.push(isCommon ? "common" : "lock");
+      const marks = call.keysAndArguments()[call.keyCount + 1];
+      sent.push(`${isCommon ? "common" : "lock"} ${marks}`);
       const reply = await connection.runScript(command, script, call);
       if (isCommon) await delivered;
       return reply;
@@ -31,11 +32,20 @@ describe("an operation that the common script leaves undone", () => {
     await node().acquire(acquireRequest("alice"));
   });
 
-  test("is done by the lock script", async () => {
-    const { acquire, sent, deliver } = delayed();
+  test("is done by the lock script, and nothing else of its call", async () => {
+    const { acquire, release, sent, deliver } = delayed();
     deliver();
-    expect(await acquire(acquireRequest("alice", { fenceHint: 9 }))).toEqual({ granted: true, fence: 1 });
-    expect(sent).toEqual(["common", "lock"]);
+    const answers = [
+      release(releaseRequest("nobody", ["q"])),
+      acquire(acquireRequest("alice", { fenceHint: 9 })),
+      acquire(acquireRequest("carol", { resources: ["s"] })),
+    ];
+    expect(await Promise.all(answers)).toEqual([
+      { released: false },
+      { granted: true, fence: 1 },
+      { granted: true, fence: 1 },
+    ]);
+    expect(sent).toEqual(["common ...", "lock ."]);
   });
 
   test("is not sent again if its owner has released meanwhile, and the release is", async () => {
@@ -47,7 +57,7 @@ describe("an operation that the common script leaves undone", () => {
     await expect(claims[0]).rejects.toThrow("timed out before it was sent");
     expect(await claims[1]).toEqual({ granted: true, fence: 1 });
     expect(await released).toEqual({ released: true });
-    expect(sent).toEqual(["common", "common"]);
+    expect(sent).toEqual(["common ..", "common ."]);
     expect(await client.exists("lock:r")).toBe(0);
   });
 

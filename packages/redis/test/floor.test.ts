@@ -1,5 +1,5 @@
-import { EpochError, type ScannedClaim, type ScanPortion, type ScanRequest } from "@holdfast/core";
-import { acquireRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { EpochError, type ScannedClaim } from "@holdfast/core";
+import { acquireRequest, longMs, releaseRequest, scanAll } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSlot, lockNames, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
@@ -17,26 +17,6 @@ function floorNode(options: RedisNodeOptions = {}): RedisNode {
 
 function raise({ raiseFloor }: RedisNode, floor: number, epoch = 0) {
   return raiseFloor({ floor, epoch, timeoutMs: longMs });
-}
-
-/** Reads all portions. */
-async function scanned({ scan }: RedisNode, terms = {}) {
-  const portions: ScanPortion[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const request: ScanRequest = { ...(cursor !== undefined && { cursor }), timeoutMs: longMs, ...terms };
-    const portion = await scan(request);
-    portions.push(portion);
-    cursor = portion.cursor;
-    if (cursor === undefined) break;
-  }
-  return {
-    portions,
-    highest: Math.max(...portions.map(({ highest }) => highest)),
-    counters: portions.reduce((sum, { counters }) => sum + counters, 0),
-    claims: portions
-      .flatMap(({ claims }) => claims)
-      .sort((a, b) => (a.resource + a.owner < b.resource + b.owner ? -1 : 1)),
-  };
 }
 
 /** Returns the run id of the server. */
@@ -175,7 +155,7 @@ describe("an error of raiseFloor() or scan()", () => {
     await client.set(names.fence, "no counter");
     const message = `ERR the fence counter ${names.fence} is not a safe integer`;
     await expect(raise(it, 1)).rejects.toThrow(new Error(message));
-    await expect(scanned(it)).rejects.toThrow(new Error(message));
+    await expect(scanAll(it)).rejects.toThrow(new Error(message));
     await expect(it.acquire(acquireRequest("alice"))).rejects.toThrow(new Error(message));
     const restarted = `keys 1@${"0".repeat(40)}`;
     await expect(it.scan({ cursor: restarted, timeoutMs: longMs })).rejects.toThrow(
@@ -228,24 +208,24 @@ describe("an epoch", () => {
 describe("scan()", () => {
   test("reads all counters in portions, and then looks for claims", async () => {
     const it = floorNode();
-    const { portions, ...found } = await scanned(it);
+    const { portions, ...found } = await scanAll(it);
     expect(found).toEqual({ highest: 0, counters: 0, claims: [] });
     expect(portions[0]).toEqual({ counters: 0, highest: 0, claims: [], cursor: `counters 512@${await runId()}` });
     expect(portions.map(({ cursor }) => cursor).slice(31)).toEqual([`keys 0@${await runId()}`, undefined]);
     await raise(it, 7);
     await client.set(names.fence, "9 4");
-    expect(await scanned(it)).toMatchObject({ counters: slotCount, highest: 9, claims: [] });
+    expect(await scanAll(it)).toMatchObject({ counters: slotCount, highest: 9, claims: [] });
   });
 
   test("does not look for claims where the request does not want any", async () => {
     const it = floorNode();
     await it.acquire(acquireRequest("alice", { fenceHint: 5 }));
     await client.config("RESETSTAT");
-    const { portions, ...found } = await scanned(it, { claims: false });
+    const { portions, ...found } = await scanAll(it, { claims: false });
     expect(found).toEqual({ highest: 5, counters: 1, claims: [] });
     expect(portions).toHaveLength(32);
     expect(await client.info("commandstats")).not.toContain("cmdstat_scan");
-    expect((await scanned(it, { claims: true })).claims).toHaveLength(1);
+    expect((await scanAll(it, { claims: true })).claims).toHaveLength(1);
   });
 
   test("reads the claims of other programs, and counters of this version only", async () => {
@@ -256,7 +236,7 @@ describe("scan()", () => {
     await client.rpush("lock:list", "no claim");
     await client.set("lock:long", "x".repeat(600));
     await client.set("holdfast:fence:{lock:old}", "no counter of this version");
-    const { counters, highest, claims } = await scanned(it);
+    const { counters, highest, claims } = await scanAll(it);
     expect({ counters, highest }).toEqual({ counters: 2, highest: 9 });
     expect(claims).toEqual([
       { resource: "foreign", owner: "another program", remainingMs: Infinity },
@@ -270,13 +250,13 @@ describe("scan()", () => {
       await floorNode({ prefix }).acquire(acquireRequest(prefix, { resources: ["x"], fenceHint: index + 1 }));
     }
     for (const [index, prefix] of prefixes.entries()) {
-      expect(await scanned(floorNode({ prefix })), prefix).toMatchObject({
+      expect(await scanAll(floorNode({ prefix })), prefix).toMatchObject({
         counters: 1,
         highest: index + 1,
         claims: [{ resource: "x", owner: prefix }],
       });
     }
-    expect(await scanned(floorNode({ prefix: "" }))).toMatchObject({ counters: 0, claims: [] });
+    expect(await scanAll(floorNode({ prefix: "" }))).toMatchObject({ counters: 0, claims: [] });
   });
 
   test.each(["h", "holdfast:", "holdfast:fence", "holdfast:sharers"])(
@@ -286,7 +266,7 @@ describe("scan()", () => {
       await it.acquire(acquireRequest("alice"));
       await it.acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
       await raise(it, 5, 1);
-      expect(namesOf((await scanned(it)).claims)).toEqual(["r alice", "s bob"]);
+      expect(namesOf((await scanAll(it)).claims)).toEqual(["r alice", "s bob"]);
     },
   );
 
@@ -313,7 +293,7 @@ describe("scan()", () => {
     await client.rpush("list", digits);
     await client.zadd("sorted set", 1, digits);
     await raise(it, 5, 1);
-    expect(namesOf((await scanned(it)).claims)).toEqual([
+    expect(namesOf((await scanAll(it)).claims)).toEqual([
       `exclusive 0 ${digits}`,
       `exclusive 1 jobs:${digits}`,
       `exclusive 2 ${digits}.12`,
@@ -326,14 +306,14 @@ describe("scan()", () => {
     const it = floorNode();
     await it.acquire(acquireRequest("alice", { shared: true }));
     await client.del(names.sharers);
-    expect(namesOf((await scanned(it)).claims)).toEqual(["r unknown sharers"]);
+    expect(namesOf((await scanAll(it)).claims)).toEqual(["r unknown sharers"]);
   });
 
   test("reads a resource that very many owners share", async () => {
     const it = floorNode();
     const owners = Array.from({ length: 5_000 }, (_, index) => `owner ${index}`);
     await Promise.all(owners.map((owner) => it.acquire(acquireRequest(owner, { shared: true }))));
-    expect(new Set(namesOf((await scanned(it)).claims)).size).toBe(owners.length);
+    expect(new Set(namesOf((await scanAll(it)).claims)).size).toBe(owners.length);
   });
 
   test("finds claims between other keys in bounded portions, and rejects the cursor of another run", async () => {
@@ -344,7 +324,7 @@ describe("scan()", () => {
     }
     const claimed = Array.from({ length: 2_000 }, (_, index) => `r${index}`);
     await client.mset(claimed.flatMap((name) => [`lock:${name}`, name]));
-    const { portions, claims } = await scanned(it);
+    const { portions, claims } = await scanAll(it);
     for (const portion of portions) expect(portion.claims.length).toBeLessThan(1_500);
     const found = new Set(claims.map(({ resource }) => resource));
     expect(claimed.filter((name) => !found.has(name))).toEqual([]);
@@ -384,7 +364,7 @@ describe("on a Redis Cluster", { timeout: 120_000 }, () => {
     }
     await it.acquire(acquireRequest("gone", { resources: ["released"], fenceHint: 500 }));
     await it.release(releaseRequest("gone", ["released"]));
-    const { counters, highest, claims } = await scanned(it);
+    const { counters, highest, claims } = await scanAll(it);
     expect({ counters, highest }).toEqual({ counters: resources.length + 2, highest: 500 });
     expect(namesOf(claims)).toEqual(["a alice", "b alice", "shared one", "shared two", "{}c alice"]);
     for (const cursor of ["keys 16384", "keys 99999", "counters 16384", `keys 5@${"0".repeat(40)}`, "keys 0@"]) {

@@ -1,9 +1,7 @@
-import { longMs } from "@holdfast/redis-testkit/requests";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { OperationRecord } from "../src/operation.ts";
-import { Operation } from "../src/operation.ts";
-import { PendingClaims } from "../src/pending-claims.ts";
+import { type RedisConnection, redisNode } from "../src/index.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
@@ -13,252 +11,240 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Creates an operation. Its resources do not matter here. */
-function recordOf(name: OperationRecord["name"]): OperationRecord {
-  return {
-    ...{ name, resources: ["r"], key: "lock:r", commonKey: "lock:r", fields: [], rest: [] },
-    ...{ read: (answer: unknown) => answer, template: {} as OperationRecord["template"] },
+const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const sending = () => new Promise<void>((resolve) => process.nextTick(resolve));
+const lost = "the connection was lost before the reply arrived";
+
+interface Claim {
+  /** The mark of the claim in its call, which a client reads when it writes to the socket: "x" if it is given up. */
+  mark(): string;
+  /** Lets the server grant it. */
+  answer(): Promise<void>;
+  /** The error of the claim; undefined if it is granted or pending. */
+  error(): string | undefined;
+}
+
+/** Creates a node whose server does not answer by itself, and whose connection can be lost. */
+function pending({ settlesInTime = false } = {}) {
+  const connection = { isThere: true };
+  const sent: { readonly marks: Buffer; readonly answer: () => void }[] = [];
+  const runScript: RedisConnection["runScript"] = (_command, _script, call) =>
+    new Promise((resolve) => {
+      const [callId, marks] = call.keysAndArguments().slice(call.keyCount);
+      sent.push({ marks: marks as Buffer, answer: () => resolve([Number(callId), 0]) });
+    });
+  const node = redisNode(
+    { name: "n", isCluster: false, settlesInTime, isReady: () => connection.isThere, runScript },
+    { verifyServer: false },
+  );
+  /** Makes a claim, which is sent. */
+  const claim = async (owner: string, timeoutMs = longMs, isExtension = false): Promise<Claim> => {
+    let error: string | undefined;
+    const reply = isExtension
+      ? node.extend(extendRequest(owner, { timeoutMs }))
+      : node.acquire(acquireRequest(owner, { timeoutMs }));
+    reply.catch(({ message }: Error) => {
+      error = message;
+    });
+    await sending();
+    const { marks, answer } = sent.at(-1) as (typeof sent)[number];
+    const answered = async () => {
+      answer();
+      await advance(0);
+    };
+    return { mark: () => String(marks), answer: answered, error: () => error };
   };
-}
-
-/** Creates the claims of a node, whose connection can be lost. */
-function pendingClaims({ settlesInTime = false } = {}) {
-  const connection = { isReady: () => connection.isThere, settlesInTime, isThere: true };
-  const pending = new PendingClaims(connection);
-  /** Adds a claim, with a `call` if it was sent. */
-  const claim = (owner: string, { name = "acquire", timeoutMs = longMs, isSent = true } = {}) => {
-    const nowMs = performance.now();
-    const operation = new Operation(recordOf(name as "acquire"), owner, timeoutMs, nowMs);
-    ignore(operation.answer);
-    const strikeOut = vi.fn();
-    if (isSent) operation.call = { strikeOut };
-    pending.add(operation, nowMs);
-    return { operation, strikeOut };
+  /** Gives up all claims of an owner. Returns whether that was sent to the server, which may have some. */
+  const giveUp = async (owner: string): Promise<boolean> => {
+    const before = sent.length;
+    ignore(node.release({ ...releaseRequest(owner), undo: true }));
+    await sending();
+    return sent.length > before;
   };
-  return { connection, pending, claim };
+  return { connection, node, claim, giveUp };
 }
 
-/** Returns whether each claim is abandoned. */
-function givenUp(claims: readonly { operation: Operation }[]): boolean[] {
-  return claims.map(({ operation }) => operation.isGivenUp);
+const marksOf = (claims: readonly Claim[]) => claims.map(({ mark }) => mark()).join("");
+
+async function claimAll(claim: (owner: string) => Promise<Claim>, owners: readonly string[]): Promise<Claim[]> {
+  const claims: Claim[] = [];
+  for (const owner of owners) claims.push(await claim(owner));
+  return claims;
 }
 
-/** Returns the error of an operation, or undefined if it is pending. */
-async function rejectionOf({ operation }: { operation: Operation }): Promise<string | undefined> {
-  return Promise.race([
-    operation.answer.then(
-      () => undefined,
-      (error: Error) => error.message,
-    ),
-    // Two turns of the microtask queue: the first one is for the reply.
-    Promise.resolve().then(() => undefined),
-  ]);
-}
-
-describe("giveUp()", () => {
-  test("abandons exactly the claims of the owner, wherever they are in the list", () => {
-    for (const owner of ["first", "middle", "last"]) {
-      const { pending, claim } = pendingClaims();
-      const claims = ["first", "middle", "middle", "last"].map((name) => claim(name));
-      expect(pending.giveUp(owner)).toBe(false);
-      expect(givenUp(claims)).toEqual(claims.map(({ operation }) => operation.owner === owner));
-      for (const { operation, strikeOut } of claims) {
-        expect(strikeOut.mock.calls).toEqual(operation.owner === owner ? [[operation]] : []);
-      }
+describe("release()", () => {
+  test("gives up exactly the claims of the owner, wherever they are among the others", async () => {
+    for (const [owner, marks] of Object.entries({ first: "x...", middle: ".xx.", last: "...x" })) {
+      const { claim, giveUp } = pending();
+      const claims = await claimAll(claim, ["first", "middle", "middle", "last"]);
+      for (const _ of [1, 2]) expect(await giveUp(owner)).toBe(true);
+      expect(marksOf(claims)).toBe(marks);
     }
   });
 
-  test("leaves owners with the same last characters alone", () => {
-    const { pending, claim } = pendingClaims();
-    const claims = ["alice:abc", "bob:abc", "bc", "c", ""].map((owner) => claim(owner));
-    pending.giveUp("abc");
-    expect(givenUp(claims)).toEqual([false, false, false, false, false]);
-    pending.giveUp("bob:abc");
-    expect(givenUp(claims)).toEqual([false, true, false, false, false]);
-    for (const owner of ["bc", "c", ""]) pending.giveUp(owner);
-    expect(givenUp(claims)).toEqual([false, true, true, true, true]);
-    pending.remove((claims[1] as { operation: Operation }).operation);
-    pending.giveUp("alice:abc");
-    expect(givenUp(claims)).toEqual([true, true, true, true, true]);
+  test("leaves owners with the same last characters alone", async () => {
+    const { claim, giveUp } = pending();
+    const claims = await claimAll(claim, ["alice:abc", "bob:abc", "bc", "c"]);
+    await giveUp("abc");
+    expect(marksOf(claims)).toBe("....");
+    await giveUp("bob:abc");
+    expect(marksOf(claims)).toBe(".x..");
+    for (const owner of ["bc", "c"]) await giveUp(owner);
+    expect(marksOf(claims)).toBe(".xxx");
+    await claims[1]?.answer();
+    await giveUp("alice:abc");
+    expect(marksOf(claims)).toBe("xxxx");
   });
 
-  test("finds the remaining claims of an owner after one has been answered", () => {
-    for (const answered of [0, 1, 2]) {
-      const { pending, claim } = pendingClaims();
-      const claims = ["acquire", "extend", "extend"].map((name) => claim("alice", { name }));
-      pending.remove((claims[answered] as { operation: Operation }).operation);
-      pending.giveUp("alice");
-      expect(givenUp(claims)).toEqual([0, 1, 2].map((index) => index !== answered));
+  test("gives up the remaining claims of an owner after one has been answered", async () => {
+    for (const [answered, marks] of [".xx", "x.x", "xx."].entries()) {
+      const { claim, giveUp } = pending();
+      const claims = [await claim("alice"), await claim("alice", longMs, true), await claim("alice", longMs, true)];
+      await claims[answered]?.answer();
+      await giveUp("alice");
+      expect(marksOf(claims)).toBe(marks);
     }
   });
 
-  test("strikes a claim out once, however often it is called", () => {
-    const { pending, claim } = pendingClaims();
-    const { strikeOut } = claim("alice");
-    for (let round = 0; round < 3; round++) expect(pending.giveUp("alice")).toBe(false);
-    expect(strikeOut).toHaveBeenCalledTimes(1);
-  });
-});
-
-describe("remove()", () => {
   test.each([
     [0, 1, 2],
     [2, 1, 0],
     [1, 0, 2],
     [1, 2, 0],
     [0, 2, 1],
-  ])("takes claims out of the list in any order: %i, %i, %i", (...order) => {
-    const { pending, claim } = pendingClaims();
-    const claims = ["a", "b", "c"].map((owner) => claim(owner));
-    const removed = new Set<number>();
+  ])("finds later claims, and no answered one, in whatever order they are answered: %i, %i, %i", async (...order) => {
+    const { claim, giveUp } = pending();
+    // Owners with one hash.
+    const owners = ["a:bcd", "b:bcd", "c:bcd"];
+    const claims = await claimAll(claim, owners);
     for (const index of order) {
-      const { operation } = claims[index] as { operation: Operation };
-      pending.remove(operation);
-      removed.add(index);
-      expect([operation.earlier, operation.later]).toEqual([undefined, undefined]);
-      const added = claim("d"); // the list continues after the remaining claims
-      pending.giveUp("d");
-      expect(added.operation.isGivenUp).toBe(true);
-      pending.remove(added.operation);
+      await claims[index]?.answer();
+      const added = await claim("d:bcd");
+      await giveUp("d:bcd");
+      expect(added.mark()).toBe("x");
+      await added.answer();
     }
-    for (const owner of ["a", "b", "c"]) pending.giveUp(owner);
-    expect(givenUp(claims)).toEqual([false, false, false]);
-  });
-
-  test("keeps the neighbours of the removed claim", () => {
-    for (const index of [0, 1, 2]) {
-      const { pending, claim } = pendingClaims();
-      const claims = ["a", "b", "c"].map((owner) => claim(owner));
-      pending.remove((claims[index] as { operation: Operation }).operation);
-      for (const owner of ["a", "b", "c"]) pending.giveUp(owner);
-      expect(givenUp(claims)).toEqual([0, 1, 2].map((each) => each !== index));
-    }
+    for (const owner of owners) await giveUp(owner);
+    expect(marksOf(claims)).toBe("...");
   });
 });
 
-describe("an owner whose acquire was never sent", () => {
-  test("is known after refuse(), and after its acquire was abandoned before it was sent", () => {
-    const { pending, claim } = pendingClaims();
-    pending.refuse("refused");
-    expect(pending.giveUp("refused")).toBe(true);
-    expect(pending.giveUp("another")).toBe(false);
-    claim("unsent", { isSent: false });
-    expect(pending.giveUp("unsent")).toBe(true);
-    expect(pending.giveUp("unsent")).toBe(true);
+describe("release() of an owner whose acquire() was never sent", () => {
+  const refuse = async ({ connection, node }: ReturnType<typeof pending>, owner: string) => {
+    connection.isThere = false;
+    await expect(node.acquire(acquireRequest(owner))).rejects.toThrow("not connected");
+    connection.isThere = true;
+  };
+
+  test("sends nothing if that was refused, or given up before it was sent", async () => {
+    const own = pending();
+    await refuse(own, "refused");
+    expect(await own.giveUp("refused")).toBe(false);
+    expect(await own.giveUp("another")).toBe(true);
+    ignore(own.node.acquire(acquireRequest("unsent")));
+    for (const _ of [1, 2]) expect(await own.giveUp("unsent")).toBe(false);
   });
 
-  test("excludes owners whose extend was not sent, as the server may hold their claims", () => {
-    const { pending, claim } = pendingClaims();
-    claim("alice", { name: "extend", isSent: false });
-    expect(pending.giveUp("alice")).toBe(false);
+  test("is sent after an extend() that was not, as the server may hold the claim", async () => {
+    const { node, giveUp } = pending();
+    ignore(node.extend(extendRequest("alice")));
+    expect(await giveUp("alice")).toBe(true);
   });
 
-  test("is like any other after its next claim", () => {
-    const { pending, claim } = pendingClaims();
-    for (const owner of ["refused", "refused again"]) pending.refuse(owner);
-    const { operation } = claim("refused");
-    pending.remove(operation);
-    expect(pending.giveUp("refused")).toBe(false);
-    expect(pending.giveUp("refused again")).toBe(true);
+  test("is like any other after its next claim", async () => {
+    const own = pending();
+    for (const owner of ["refused", "refused again"]) await refuse(own, owner);
+    await (await own.claim("refused")).answer();
+    expect(await own.giveUp("refused")).toBe(true);
+    expect(await own.giveUp("refused again")).toBe(false);
   });
 
-  test("is remembered among at least the latest 256 and at most the latest 512", () => {
-    const { pending, claim } = pendingClaims();
+  test("sends nothing for at least the latest 256 owners and at most the latest 512", async () => {
+    const own = pending();
     const owners = Array.from({ length: 2_000 }, (_, index) => `owner ${index}`);
     for (const [index, owner] of owners.entries()) {
-      pending.refuse(owner);
-      expect(pending.giveUp(owners[Math.max(0, index - 255)] as string)).toBe(true);
-      if (index >= 512) expect(pending.giveUp(owners[index - 512] as string)).toBe(false);
+      await refuse(own, owner);
+      expect(await own.giveUp(owners[Math.max(0, index - 255)] as string)).toBe(false);
+      if (index >= 512) expect(await own.giveUp(owners[index - 512] as string)).toBe(true);
     }
     // This includes an owner of the previous generation.
-    const remembered = owners.filter((owner) => pending.giveUp(owner));
+    const remembered = [];
+    for (const owner of owners.slice(-512)) if (!(await own.giveUp(owner))) remembered.push(owner);
     const oldest = remembered[0] as string;
-    pending.remove(claim(oldest).operation);
-    expect(pending.giveUp(oldest)).toBe(false);
+    await (await own.claim(oldest)).answer();
+    expect(await own.giveUp(oldest)).toBe(true);
   });
 });
 
-describe("the timer", () => {
-  const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-
-  test("abandons each claim when its time is up, not earlier", async () => {
-    const { claim } = pendingClaims();
-    const claims = [300, 100, 200, 100].map((timeoutMs) => claim("alice", { timeoutMs }));
+describe("a claim", () => {
+  test("is given up when its time is up, not earlier", async () => {
+    const { claim } = pending();
+    const claims: Claim[] = [];
+    for (const timeoutMs of [300, 100, 200, 100]) claims.push(await claim("alice", timeoutMs));
     await advance(99);
-    expect(givenUp(claims)).toEqual([false, false, false, false]);
+    expect(marksOf(claims)).toBe("....");
     await advance(10);
-    expect(givenUp(claims)).toEqual([false, true, false, true]);
+    expect(marksOf(claims)).toBe(".x.x");
     await advance(100);
-    expect(givenUp(claims)).toEqual([false, true, true, true]);
+    expect(marksOf(claims)).toBe(".xxx");
     await advance(100);
-    expect(givenUp(claims)).toEqual([true, true, true, true]);
+    expect(marksOf(claims)).toBe("xxxx");
   });
 
-  test("starts when a claim is sent, which may be later than its addition", async () => {
-    const { claim } = pendingClaims();
-    const { operation } = claim("alice", { timeoutMs: 100 });
-    operation.endMs += 50;
-    await advance(140);
-    expect(operation.isGivenUp).toBe(false);
-    await advance(20);
-    expect(operation.isGivenUp).toBe(true);
-  });
-
-  test("runs after input that has arrived: a claim answered in the same turn is not abandoned", async () => {
-    const { pending, claim } = pendingClaims();
-    const { operation } = claim("alice", { timeoutMs: 100 });
-    setTimeout(() => pending.remove(operation), 100); // like a reply read in the same turn
+  test("is not given up if it is answered in the same turn: input that has arrived is read first", async () => {
+    const { claim } = pending();
+    const alice = await claim("alice", 100);
+    setTimeout(() => void alice.answer(), 100); // like a reply read in the same turn
     await advance(110);
-    expect(operation.isGivenUp).toBe(false);
+    expect(alice.mark()).toBe(".");
   });
 
-  test("runs at most every 5 ms, and not while there are no claims", async () => {
-    const { pending, claim } = pendingClaims();
+  test("is checked every 5 ms at most, and no timer runs without claims", async () => {
+    const { claim } = pending();
     const setTimer = vi.spyOn(globalThis, "setTimeout");
-    const claims = Array.from({ length: 100 }, (_, index) => claim("alice", { timeoutMs: 100 + index / 10 }));
+    const claims: Claim[] = [];
+    for (let index = 0; index < 100; index++) claims.push(await claim("alice", 100 + index / 10));
     await advance(120);
-    expect(givenUp(claims)).not.toContain(false);
+    expect(marksOf(claims)).not.toContain(".");
     expect(setTimer.mock.calls.length).toBeLessThanOrEqual(5);
-    for (const { operation } of claims) pending.remove(operation);
+    for (const each of claims) await each.answer();
     await advance(5_000);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("rejects an abandoned claim within about a second of the loss of its connection", async () => {
-    const { connection, pending, claim } = pendingClaims();
-    const [alice, bob] = [claim("alice", { timeoutMs: 100 }), claim("bob")];
-    pending.giveUp("bob");
+  test("that was given up rejects within about a second of the loss of its connection", async () => {
+    const { connection, claim, giveUp } = pending();
+    const claims = [await claim("alice", 100), await claim("bob")];
+    await giveUp("bob");
     await advance(5_000);
-    expect([await rejectionOf(alice), await rejectionOf(bob)]).toEqual([undefined, undefined]);
+    expect(claims.map(({ error }) => error())).toEqual([undefined, undefined]);
     connection.isThere = false;
     await advance(1_100);
-    const lost = "the connection was lost before the reply arrived";
-    expect([await rejectionOf(alice), await rejectionOf(bob)]).toEqual([lost, lost]);
+    expect(claims.map(({ error }) => error())).toEqual([lost, lost]);
   });
 
-  test("rejects a claim immediately if it is abandoned without a connection", async () => {
-    const { connection, pending, claim } = pendingClaims();
-    const [alice, bob] = [claim("alice"), claim("bob")];
+  test("rejects immediately if it is given up without a connection", async () => {
+    const { connection, claim, giveUp } = pending();
+    const claims = [await claim("alice"), await claim("bob")];
     connection.isThere = false;
-    pending.giveUp("alice");
-    expect(await rejectionOf(alice)).toBe("the connection was lost before the reply arrived");
-    expect(await rejectionOf(bob)).toBeUndefined();
+    await giveUp("alice");
+    await advance(0);
+    expect(claims.map(({ error }) => error())).toEqual([lost, undefined]);
   });
 
-  test("leaves rejecting to a library that settles each claim in time", async () => {
-    const { connection, pending, claim } = pendingClaims({ settlesInTime: true });
-    const alice = claim("alice", { timeoutMs: 100 });
+  test("is left to a library that settles each claim in time", async () => {
+    const { connection, claim, giveUp } = pending({ settlesInTime: true });
+    const alice = await claim("alice", 100);
     connection.isThere = false;
     await advance(2_000);
-    pending.giveUp("alice");
-    expect(alice.operation.isGivenUp).toBe(true);
-    expect(await rejectionOf(alice)).toBeUndefined();
+    await giveUp("alice");
+    expect([alice.mark(), alice.error()]).toEqual(["x", undefined]);
   });
 
-  test("supports timeouts beyond the limit of timers in Node.js", async () => {
-    const { claim } = pendingClaims();
-    const [long, short] = [claim("alice", { timeoutMs: 2 ** 40 }), claim("bob", { timeoutMs: 100 })];
+  test("may have a timeout beyond the limit of timers in Node.js", async () => {
+    const { claim } = pending();
+    const claims = [await claim("alice", 2 ** 40), await claim("bob", 100)];
     await advance(110);
-    expect(givenUp([long, short])).toEqual([false, true]);
+    expect(marksOf(claims)).toBe(".x");
   });
 });

@@ -1,13 +1,6 @@
-import {
-  type AcquireReply,
-  EpochError,
-  type FloorRequest,
-  type LockNode,
-  type NodeView,
-  type ScanPortion,
-} from "@holdfast/core";
+import { type AcquireReply, EpochError, type FloorRequest, type LockNode, type NodeView } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
-import { longMs } from "@holdfast/redis-testkit/requests";
+import { longMs, scanAll } from "@holdfast/redis-testkit/requests";
 import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
@@ -122,20 +115,11 @@ function rounded(ms: number): number {
   return ms <= 1_000 ? 0 : Math.ceil((ms - toleranceMs) / longMs) * longMs;
 }
 
-/** Reads all portions, and returns what is in them in a comparable form. */
-async function scanned({ scan }: FloorNode): Promise<string> {
-  const portions: ScanPortion[] = [];
-  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-    const portion = await scan({ ...(cursor !== undefined && { cursor }), timeoutMs: longMs });
-    portions.push(portion);
-    cursor = portion.cursor;
-  }
-  const claims = portions.flatMap((portion) => portion.claims);
-  return JSON.stringify([
-    portions.reduce((sum, { counters }) => sum + counters, 0),
-    Math.max(...portions.map(({ highest }) => highest)),
-    claims.map(({ resource, owner, remainingMs }) => [resource, owner, rounded(remainingMs)].join()).sort(),
-  ]);
+/** Returns what a scan finds in a comparable form. */
+async function scanned(node: FloorNode): Promise<string> {
+  const { counters, highest, claims } = await scanAll(node);
+  const held = claims.map(({ resource, owner, remainingMs }) => [resource, owner, rounded(remainingMs)].join());
+  return JSON.stringify([counters, highest, held]);
 }
 
 let prefixes = 0;

@@ -1,6 +1,5 @@
 import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
-import { commonScript } from "../src/generated/common-script.ts";
 import { type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
@@ -93,43 +92,6 @@ describe("the answer 0 to acquire()", () => {
   });
 });
 
-describe("the answer -1 of the common script", () => {
-  test("sends the operation to the lock script, and only that one", async () => {
-    const connection = connectionOver(client);
-    const sent: string[][] = [];
-    const { acquire, release } = redisNode(
-      {
-        ...connection,
-        async runScript(command, script, call) {
-          const isCommon = script === commonScript.sha || script === commonScript.source;
-          const words = call.keysAndArguments().slice(call.keyCount).map(String);
-          if (command === "EVALSHA") sent.push([isCommon ? "common" : "lock", ...words.slice(1)]);
-          const reply = (await connection.runScript(command, script, call)) as unknown[];
-          return isCommon ? reply.with(2, -1) : reply;
-        },
-      },
-      { verifyServer: false },
-    );
-    await node().release(releaseRequest("warm-up"));
-    await node().inspect("warm-up");
-    const answers = [
-      acquire(acquireRequest("alice", { resources: ["a"] })),
-      release(releaseRequest("nobody", ["b"])),
-      acquire(acquireRequest("carol", { resources: ["c"] })),
-    ];
-    expect(await Promise.all(answers)).toEqual([
-      { granted: true, fence: 1 },
-      { released: false },
-      { granted: true, fence: 1 },
-    ]);
-    expect(sent.map(([script, marks]) => [script, marks])).toEqual([
-      ["common", "..."],
-      ["lock", "."],
-    ]);
-    expect(sent[1]?.slice(3)).toEqual(["release", "1", "nobody", "1", ""]);
-  });
-});
-
 describe("a reply to the identification of the server", () => {
   test.each([[[]], [1], [null], [{}], [["x"]], [["", "master"]], [[1, 2]], [["error", "ERR of the server"]]])(
     "of %j does not prevent the node from voting",
@@ -167,17 +129,7 @@ describe("the reply to several operations", () => {
   async function outcomes(distort: (reply: unknown[]) => unknown[]): Promise<unknown[]> {
     await client.flushall();
     await node().release(releaseRequest("warm-up"));
-    const connection = connectionOver(client);
-    const { acquire, release } = redisNode(
-      {
-        ...connection,
-        async runScript(...command) {
-          const [callId, ...answers] = (await connection.runScript(...command)) as unknown[];
-          return [callId, ...distort(answers)];
-        },
-      },
-      { verifyServer: false },
-    );
+    const { acquire, release } = distorted(distort);
     const settled = await Promise.allSettled([
       acquire(acquireRequest("alice", { resources: ["a"] })),
       release(releaseRequest("nobody", ["b"])),
