@@ -6,16 +6,19 @@ import { floorScript } from "../src/generated/floor-script.ts";
 import { lockScript } from "../src/generated/lock-script.ts";
 
 /** The scripts of a node, with their main files. */
-export const scripts = [
-  { main: "lua/lock.lua", source: lockScript.source, sha: lockScript.sha },
-  { main: "common/common.lua", source: commonScript.source, sha: commonScript.sha },
-  { main: "floor/floor.lua", source: floorScript.source, sha: floorScript.sha },
+const scripts = [
+  { main: "common/common.lua", script: commonScript },
+  { main: "floor/floor.lua", script: floorScript },
+  { main: "lua/lock.lua", script: lockScript },
 ] as const;
 
-/** Returns a script with those of the faults edited into it that are in its files. */
-export function edited(main: string, edits: readonly LuaEdit[]): string {
-  const mainOf = (file: string) => scripts.find((script) => basename(script.main) === file)?.main ?? "lua/lock.lua";
-  const mainFile = fileURLToPath(new URL(`../src/${main}`, import.meta.url));
-  const own = edits.filter(({ file }) => mainOf(file) === main);
-  return compactLua(joinLua(mainFile, own));
+/** Returns the scripts that the faults change, with their sources afterwards. */
+export function editedScripts(edits: readonly LuaEdit[]) {
+  const mainOf = (file: string) => scripts.find(({ main }) => basename(main) === file)?.main ?? "lua/lock.lua";
+  return scripts.flatMap(({ main, script }) => {
+    const own = edits.filter(({ file }) => mainOf(file) === main);
+    if (own.length === 0) return [];
+    const faulty = compactLua(joinLua(fileURLToPath(new URL(`../src/${main}`, import.meta.url)), own));
+    return [{ script, faulty }];
+  });
 }

@@ -38,6 +38,11 @@ describe("redisNode()", () => {
     expect(make(options)).toThrow(message);
   });
 
+  test("watches nothing without wakeUps", () => {
+    expect(make({})().watch).toBeTypeOf("function");
+    expect(make({ wakeUps: false })().watch).toBeUndefined();
+  });
+
   test("uses the name of the connection by default", () => {
     expect(make(undefined)().name).toBe("under test");
     expect(make({ name: "a" })().name).toBe("a");

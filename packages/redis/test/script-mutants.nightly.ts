@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commonScript } from "../src/generated/common-script.ts";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
 import { connectionOver } from "./connection.ts";
-import { edited, scripts } from "./edited-scripts.ts";
+import { editedScripts } from "./edited-scripts.ts";
 import { anyHistory, differenceIn } from "./script-histories.ts";
 import { blindClaims, nodeMutants, pathMutants, sharingMutants, twoSteps } from "./script-mutants.ts";
 
@@ -49,10 +49,9 @@ async function expectWorkingScript(node: RedisNode): Promise<void> {
 /** Returns a connection that sends each script with the faults. */
 function withEdits(edits: readonly LuaEdit[]): Wrap {
   const faulty = new Map<string, string>();
-  for (const { main, source, sha } of scripts) {
-    const other = edited(main, edits);
-    faulty.set(source, other);
-    faulty.set(sha, createHash("sha1").update(other).digest("hex"));
+  for (const { script, faulty: source } of editedScripts(edits)) {
+    faulty.set(script.source, source);
+    faulty.set(script.sha, createHash("sha1").update(source).digest("hex"));
   }
   return (connection) => ({
     ...connection,

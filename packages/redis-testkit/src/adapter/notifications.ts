@@ -2,7 +2,7 @@ import { type LockNode, Redlock } from "@holdfast/core";
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, lockKey, type Tools } from "../adapter-tools.ts";
-import { acquireRequest, extendRequest, releaseRequest } from "../requests.ts";
+import { acquireRequest, releaseRequest } from "../requests.ts";
 import { eventually, pass, shortMs } from "../timing.ts";
 
 /** Tests watches that survive the loss of their connection. */
@@ -154,44 +154,6 @@ export function watchLifetime({ server, connected }: Tools): void {
     const heard = vi.fn();
     await eventually(async () => expect(await node.watch?.(["r"], heard)).toBeTypeOf("function"));
     await expectHeard(heard, node);
-  });
-
-  test("release() notifies only watchers with the same prefix", async () => {
-    const { port } = await server();
-    const { node } = await connected(port);
-    const other = await connected(port, { prefix: "lock:r" });
-    const heard: string[] = [];
-    await node.watch?.(["r", "sentinel"], (resource) => heard.push(resource));
-    for (const client of [other, await connected(port)]) {
-      const request = acquireRequest("alice", { resources: ["sentinel"] });
-      expect(await client.node.acquire(request)).toMatchObject({ granted: true });
-      expect(await client.node.release(request)).toEqual({ released: true });
-    }
-    await eventually(() => expect(heard).toContain("sentinel"));
-    expect(heard).toEqual(["sentinel"]);
-  });
-
-  test("a node without wakeUps does not subscribe, but enters waiting lists and names the next waiter in its releases", async () => {
-    const { port } = await server();
-    const [{ node }, { node: deaf }] = [await connected(port), await connected(port, { wakeUps: false })];
-    const heard: unknown[] = [];
-    await node.watch?.(["r"], (resource, next) => heard.push([resource, next]));
-    expect(deaf.watch).toBeUndefined();
-
-    await deaf.acquire(acquireRequest("alice", { fenceHint: 7 }));
-    await deaf.acquire(acquireRequest("bob", { waiter: "deaf" }));
-    await deaf.extend(extendRequest("alice", { fence: 9 }));
-    await node.acquire(acquireRequest("carol", { waiter: "hearing" }));
-    expect(await deaf.release(releaseRequest("alice"))).toEqual({ released: true, next: "deaf" });
-    await deaf.acquire(acquireRequest("dave"));
-    expect(await deaf.release({ ...releaseRequest("dave"), undo: true })).toEqual({ released: true });
-    await deaf.acquire(acquireRequest("erin"));
-    expect(await deaf.release(releaseRequest("erin"))).toEqual({ released: true, next: "hearing" });
-    await eventually(() => expect(heard).toContainEqual(["r", "hearing"]));
-    expect(heard).toEqual([
-      ["r", "deaf"],
-      ["r", "hearing"],
-    ]);
   });
 }
 
