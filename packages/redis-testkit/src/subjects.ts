@@ -40,18 +40,11 @@ export function subjectsOver(
     const proxy = await startTcpProxy({ port });
     return { clients: await connected(() => make(proxy.port)), proxy };
   });
-  return async () => {
-    const options = freshOptions();
-    const subject = await create(options);
-    return {
-      ...subject,
-      ...(rival && { rivalModule: await rivalModule(rival, [port], options) }),
-      async close() {
-        await subject.close();
-        await clear((...args) => redisCommand(port, args), options);
-      },
-    };
-  };
+  const command: RedisServer["command"] = (...args) => redisCommand(port, args);
+  return cleared(command, "test", async (options) => ({
+    ...(await create(options)),
+    ...(rival && { rivalModule: await rivalModule(rival, [port], options) }),
+  }));
 }
 
 /** Creates subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
@@ -60,18 +53,11 @@ export function directSubjectsOver(
   make: () => SubjectClient,
   prefix = "test",
 ): () => Promise<LockNodeSubject> {
-  const create = subjectsWith(async () => ({ clients: await connected(make) }));
-  return async () => {
-    const options = freshOptions(prefix);
-    const subject = await create(options);
-    return {
-      ...subject,
-      async close() {
-        await subject.close();
-        await clear(command, options);
-      },
-    };
-  };
+  return cleared(
+    command,
+    prefix,
+    subjectsWith(async () => ({ clients: await connected(make) })),
+  );
 }
 
 /** Reasons why these subjects have no `server`. */
@@ -112,10 +98,24 @@ export function clusterSubjectsOver(
 
 const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
 
-/** Removes the fence counters of a subject whose floor was raised: all 16 384 of its prefix. */
-async function clear(command: RedisServer["command"], { prefix = "" }: RedisNodeOptions): Promise<void> {
-  const counters = tags.map((tag) => `holdfast:fence:{${tag}}${prefix}`);
-  if ((await command("EXISTS", ...counters.slice(0, 2))) === 2) await command("UNLINK", ...counters);
+/** Creates subjects that end by removing their fence counters if their floor was raised: all 16 384 of their prefix. */
+function cleared(
+  command: RedisServer["command"],
+  prefixes: string,
+  create: (options: RedisNodeOptions) => Promise<LockNodeSubject>,
+): () => Promise<LockNodeSubject> {
+  return async () => {
+    const options = freshOptions(prefixes);
+    const subject = await create(options);
+    return {
+      ...subject,
+      async close() {
+        await subject.close();
+        const counters = tags.map((tag) => `holdfast:fence:{${tag}}${options.prefix}`);
+        if ((await command("EXISTS", ...counters.slice(0, 2))) === 2) await command("UNLINK", ...counters);
+      },
+    };
+  };
 }
 
 /** Returns options that let several subjects on one server form a Redlock. */

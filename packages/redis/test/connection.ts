@@ -61,30 +61,17 @@ export interface Bench {
   readonly client: Redis;
   /** Creates a node over the shared client. */
   node(options?: RedisNodeOptions): RedisNode;
-  /** Creates a node over a new client. */
-  nodeOver(options: RedisOptions): Promise<RedisNode>;
 }
 
 /** Starts the server, and stops it after all tests of the file. */
 export async function startBench(): Promise<Bench> {
   const server = await startRedisServer();
-  const clients: Redis[] = [];
-  const connect = async (options: RedisOptions): Promise<Redis> => {
-    const client = new Redis(server.port, { ...options, lazyConnect: true });
-    clients.push(client);
-    await client.connect();
-    return client;
-  };
-  const client = await connect({});
+  const client = new Redis({ port: server.port, lazyConnect: true });
+  await client.connect();
   beforeEach(() => client.flushall());
   afterAll(async () => {
-    for (const each of clients) each.disconnect();
+    client.disconnect();
     await server.stop();
   });
-  return {
-    server,
-    client,
-    node: (options) => redisNode(connectionOver(client), options),
-    nodeOver: async (options) => redisNode(connectionOver(await connect(options))),
-  };
+  return { server, client, node: (options) => redisNode(connectionOver(client), options) };
 }

@@ -1,9 +1,8 @@
 import { allow, fencedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { eventually } from "@holdfast/redis-testkit/timing";
-import { Redis } from "ioredis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "../src/index.ts";
-import { fencedConnectionOver, startBench } from "./connection.ts";
+import { clientOf, fencedConnectionOver, startBench } from "./connection.ts";
 
 const { server, client } = await startBench();
 const { command } = server;
@@ -163,12 +162,7 @@ test.each<[string, (store: FencedStore) => Promise<unknown>]>([
 });
 
 describe("fencedStore() as a user with the fewest permissions", () => {
-  const connect = async (): Promise<FencedStore> => {
-    const limited = new Redis({ port: server.port, ...user, enableReadyCheck: false, lazyConnect: true });
-    onTestFinished(() => limited.disconnect());
-    await limited.connect();
-    return fencedStore(fencedConnectionOver(limited));
-  };
+  const connect = async (): Promise<FencedStore> => fencedStore(fencedConnectionOver(await clientOf(server, user)));
   const useEverything = async (limited: FencedStore): Promise<void> => {
     await limited.write("invoice:42", "value", 7, { ttlMs: 600_000 });
     await limited.write("invoice:42", "value", 7);

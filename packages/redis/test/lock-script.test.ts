@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { lockNames, redisNode } from "../src/index.ts";
-import { connectionOver, startBench } from "./connection.ts";
+import { clientOf, connectionOver, startBench } from "./connection.ts";
 
-const { client, node, nodeOver } = await startBench();
+const { client, node, server } = await startBench();
+const nodeOver = async (username: string) =>
+  redisNode(connectionOver(await clientOf(server, { username, password: "secret" })));
 const { fence } = lockNames("lock:", "r");
 const largest = Number.MAX_SAFE_INTEGER;
 
@@ -231,7 +233,7 @@ describe("keys of earlier versions", () => {
 describe("the server", () => {
   test("without the permission to publish still frees locks", async () => {
     await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
-    const mute = await nodeOver({ username: "mute", password: "secret" });
+    const mute = await nodeOver("mute");
     await mute.acquire(acquireRequest("alice"));
     expect(await mute.release(releaseRequest("alice"))).toEqual({ released: true });
     expect(await client.exists("lock:r")).toBe(0);
@@ -241,7 +243,7 @@ describe("the server", () => {
     await node().acquire(acquireRequest("alice"));
     const keys = ["~lock:r*", "~holdfast:fence:*}lock:", "~holdfast:*}lock:r*"];
     await client.acl("SETUSER", "limited", "on", ">secret", "+@all", "&*", ...keys);
-    const limited = await nodeOver({ username: "limited", password: "secret", enableReadyCheck: false });
+    const limited = await nodeOver("limited");
     await limited.inspect("r");
     const [before, secret, released, after] = await Promise.allSettled([
       limited.acquire(acquireRequest("bob", { resources: ["r1"] })),

@@ -124,7 +124,7 @@ describe("release()", () => {
       expect(added.mark()).toBe("x");
       await added.answer();
     }
-    for (const owner of owners) await giveUp(owner);
+    for (const owner of owners) expect(await giveUp(owner)).toBe(true);
     expect(marksOf(claims)).toBe("...");
   });
 });

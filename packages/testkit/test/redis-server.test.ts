@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { connect as connectByTls } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../src/bundle-program.ts";
-import { type RedisServerOptions, startRedisCluster, startRedisServer, type TlsEndpoint } from "../src/index.ts";
+import { type RedisServerOptions, startRedisServer, type TlsEndpoint } from "../src/index.ts";
 
 async function start(options?: RedisServerOptions) {
   const server = await startRedisServer(options);
@@ -102,17 +102,6 @@ describe("startRedisServer()", () => {
     await server.stop();
     expect(isAlive(pid)).toBe(false);
     expect(existsSync(directory)).toBe(false);
-  });
-});
-
-describe("startRedisCluster()", () => {
-  test("starts servers that share the slots", { timeout: 60_000 }, async () => {
-    const cluster = await startRedisCluster(2);
-    onTestFinished(() => cluster.stop());
-    const [first, second] = cluster.servers;
-    expect(await first?.command("CLUSTER", "KEYSLOT", "a")).toBe(15_495);
-    await expect(first?.command("SET", "a", "1")).rejects.toThrow(`MOVED 15495 127.0.0.1:${second?.port}`);
-    expect(await second?.command("SET", "a", "1")).toBe("OK");
   });
 });
 
