@@ -1,6 +1,5 @@
-import { brokenPromises, checksOf } from "./history/checks.ts";
+import { brokenPromises, checksOf, type Overlap } from "./history/checks.ts";
 import { gapsOf } from "./history/gaps.ts";
-import type { Overlap } from "./history/overlaps.ts";
 import type { History } from "./history/visit.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 

@@ -19,8 +19,6 @@ export interface ChaosOptions {
   readonly report: string | undefined;
   /** The modules that connect clients to the servers, in turn. */
   readonly adapters: readonly string[];
-  /** The part of a soak, if not both. */
-  readonly only: "load" | "waiting" | undefined;
 }
 
 const attacked = ["seconds", "nemesis", "nodes", "clients", "ttl", "seed", "report", "adapter"];
@@ -36,7 +34,7 @@ const modes = {
     ...{ seconds: "12", clients: "20", ttl: "3000", nemeses: [] },
     options: ["seconds", "clients", "ttl", "seed", "report"],
   },
-  soak: { seconds: "9", clients: "4", ttl: "1000", nemeses: [], options: ["seconds", "only", "seed"] },
+  soak: { seconds: "20", clients: "4", ttl: "1000", nemeses: [], options: ["seconds", "seed"] },
 };
 
 const help = `Attacks real redis-servers, client processes and the network between them, and checks the promises of locks.
@@ -52,8 +50,7 @@ Usage: pnpm chaos [options]
   --election       clients stand for election (\`@holdfast/core/election\`) instead of taking locks
   --membership     three servers become five, and then five others, under load and under faults; only --seconds (the
                    time between the changes, default 12), --clients (default 20), --ttl (default 3000), --seed and --report
-  --soak           nothing is attacked: locks at full speed, and programs that wait for each other, leave nothing behind;
-                   only --seconds (of each part, default 9), --only load or waiting, and --seed
+  --soak           nothing is attacked: programs that lock at full speed leave nothing behind; only --seconds and --seed
   --seed N         draws the same attacks again; their outcome differs from run to run
   --report DIR     writes a report with pictures into this folder
   --adapter FILE   the module that connects clients to the servers; several take turns (default: ioredis, node-redis)
@@ -79,7 +76,6 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
         election: { type: "boolean", default: false },
         membership: { type: "boolean", default: false },
         soak: { type: "boolean", default: false },
-        only: { type: "string" },
         seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
         report: { type: "string" },
         adapter: { type: "string", multiple: true },
@@ -93,8 +89,7 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
     const isRefused = ([name, value]: [string, unknown]): boolean =>
       value !== undefined && value !== false && name !== mode && !options.includes(name);
     const [refused] = Object.entries(values).find(isRefused) ?? [];
-    if (refused !== undefined)
-      throw new RangeError(`--${refused} has no effect ${mode === "locks" ? "without --soak" : `with --${mode}`}`);
+    if (refused !== undefined) throw new RangeError(`--${refused} has no effect with --${mode}`);
     return {
       seconds: integer("--seconds", values.seconds ?? defaults.seconds, 1, 86_400),
       nodes: integer("--nodes", values.nodes ?? "5", 3, 9),
@@ -105,7 +100,6 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
       nemeses: values.nemesis?.split(",").map(nemesisNamed) ?? defaults.nemeses,
       report: values.report,
       adapters: values.adapter?.map(file) ?? ours,
-      only: partNamed(values.only),
     };
   });
 }
@@ -138,11 +132,6 @@ function nemesisNamed(wanted: string): Nemesis {
   const found = nemeses.find(({ name }) => name === wanted);
   if (found === undefined) throw new RangeError(`there is no nemesis ${JSON.stringify(wanted)}: see --list`);
   return found;
-}
-
-function partNamed(only: string | undefined): ChaosOptions["only"] {
-  if (only === undefined || only === "load" || only === "waiting") return only;
-  throw new RangeError(`--only must be load or waiting, not ${only}`);
 }
 
 function file(path: string): string {

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
+import { lossesOf, overlapsOf, tokenFaultsOf } from "../src/history/checks.ts";
 import { gapsOf } from "../src/history/gaps.ts";
-import { lossesOf } from "../src/history/losses.ts";
-import { overlapsOf } from "../src/history/overlaps.ts";
-import { tokenFaultsOf } from "../src/history/tokens.ts";
 import { visit } from "./visits.ts";
 
 test("overlapsOf() accepts locks that follow each other, in any order of the reports", () => {

@@ -19,7 +19,6 @@ describe("parseCommand()", () => {
       mode: "locks",
       nemeses,
       report: undefined,
-      only: undefined,
     });
     expect(seed).toBeGreaterThanOrEqual(0);
     expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
@@ -40,9 +39,8 @@ describe("parseCommand()", () => {
     expect(parsed("--membership")).toMatchObject(options);
   });
 
-  test("parseCommand() has other defaults for a soak, and its parts", () => {
-    expect(parsed("--soak")).toMatchObject({ seconds: 9, mode: "soak", nemeses: [], only: undefined });
-    expect(parsed("--soak", "--only", "load", "--seconds", "600")).toMatchObject({ seconds: 600, only: "load" });
+  test("parseCommand() has no nemeses for a soak", () => {
+    expect(parsed("--soak", "--seconds", "600")).toMatchObject({ seconds: 600, mode: "soak", nemeses: [] });
   });
 
   test("parseCommand() prints the help, and lists all nemeses", () => {
@@ -65,8 +63,6 @@ describe("parseCommand()", () => {
     [["--membership", "--nodes", "5"], "--nodes has no effect with --membership"],
     [["--membership", "--election"], "--election has no effect with --membership"],
     [["--soak", "--clients", "5"], "--clients has no effect with --soak"],
-    [["--soak", "--only", "b"], "--only must be load or waiting, not b"],
-    [["--only", "load"], "--only has no effect without --soak"],
     [["--fast"], "--fast"],
   ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });

@@ -26,7 +26,6 @@ const options = {
     seed: 7,
     report: undefined,
     adapters: [],
-    only: undefined,
   },
   nemeses: [forgetting],
 };

@@ -58,7 +58,7 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
 }
 
 /** Records how long a client may rely on its lock. */
-function believe(lock: Hold) {
+export function believe(lock: Pick<Hold, "signal" | "remainingMs">) {
   const grantedAtMs = monotonicMs();
   let validUntilMs = grantedAtMs;
   const renew = (): void => {

@@ -1,7 +1,5 @@
-import { lossesOf } from "./losses.ts";
-import { overlapsOf } from "./overlaps.ts";
-import { tokenFaultsOf } from "./tokens.ts";
-import type { Sets, Visit } from "./visit.ts";
+/** Checks of the locks that clients held: of all locks on one resource. */
+import type { Holding, Sets, Visit } from "./visit.ts";
 
 /** What the visits of one lock show, and its sets at the end. */
 export type Checks = ReturnType<typeof checksOf>;
@@ -20,12 +18,12 @@ export function checksOf(visits: readonly Visit[], sets: Sets) {
 }
 
 /** How many findings of one kind several locks have. */
-export function countOf(all: readonly Checks[], kind: keyof Checks): number {
-  return all.reduce((total, checks) => total + checks[kind].length, 0);
+export function countOf(all: readonly Partial<Checks>[], kind: keyof Checks): number {
+  return all.reduce((total, checks) => total + (checks[kind]?.length ?? 0), 0);
 }
 
 /** The promises that were broken, in words. */
-export function brokenPromises(all: readonly Checks[], isExclusive: boolean): string[] {
+export function brokenPromises(all: readonly Partial<Checks>[], isExclusive: boolean): string[] {
   const broken = (kind: keyof Checks, what: string): string[] => {
     const count = countOf(all, kind);
     return count === 0 ? [] : [`${what}: ${count}`];
@@ -39,5 +37,57 @@ export function brokenPromises(all: readonly Checks[], isExclusive: boolean): st
     ...always,
     ...broken("overlaps", "grants while another client held the lock"),
     ...broken("blamed", "updates lost though the lock was held all the time"),
+    ...all.flatMap(({ overlaps = [] }) => overlaps.slice(0, 5).map(describeOverlap)),
   ];
+}
+
+/** Two clients that both had the right to rely on the lock. */
+export interface Overlap {
+  readonly earlier: Holding;
+  readonly later: Holding;
+}
+
+/** Finds grants during the validity of a lock that another client held. */
+export function overlapsOf(holdings: readonly Holding[]): readonly Overlap[] {
+  const found: Overlap[] = [];
+  let longest: Holding | undefined;
+  for (const later of holdings.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs)) {
+    if (longest !== undefined && later.grantedAtMs < longest.heldUntilMs) found.push({ earlier: longest, later });
+    if (longest === undefined || later.heldUntilMs > longest.heldUntilMs) longest = later;
+  }
+  return found;
+}
+
+function describeOverlap({ earlier, later }: Overlap): string {
+  const lateMs = Math.round(earlier.heldUntilMs - later.grantedAtMs);
+  const [first, second] = [earlier, later].map(({ client, fence }) => `${client} (token ${fence})`);
+  return `${second} got a lock ${lateMs} ms before that of ${first} ended: ${earlier.end}`;
+}
+
+/** Finds locks whose token is not unique, or not larger than that of a lock granted before their attempt began. */
+export function tokenFaultsOf(holdings: readonly Holding[]): readonly Holding[] {
+  const completed = holdings.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
+  const seen = new Set<number>();
+  const faults: Holding[] = [];
+  let next = 0;
+  let largestBefore = 0;
+  for (const holding of holdings.toSorted((a, b) => a.attemptAtMs - b.attemptAtMs)) {
+    for (; (completed[next]?.grantedAtMs ?? Number.POSITIVE_INFINITY) < holding.attemptAtMs; next++)
+      largestBefore = Math.max(largestBefore, completed[next]?.fence ?? 0);
+    if (holding.fence <= largestBefore || seen.has(holding.fence)) faults.push(holding);
+    seen.add(holding.fence);
+  }
+  return faults;
+}
+
+/** Finds confirmed elements that are missing in the sets at the end, because another client's write undid them. */
+export function lossesOf(visits: readonly Visit[], sets: Sets): Sets {
+  const missing = (from: readonly string[], wrote: (visit: Visit) => boolean): string[] => {
+    const present = new Set(from);
+    return visits.filter((visit) => wrote(visit) && !present.has(visit.element)).map(({ element }) => element);
+  };
+  return {
+    plain: missing(sets.plain, ({ plain }) => plain !== "skipped"),
+    fenced: missing(sets.fenced, ({ fenced }) => fenced === "written"),
+  };
 }

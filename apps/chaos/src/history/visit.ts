@@ -2,7 +2,7 @@
  * A lock from its grant on, as recorded by its client. All times are milliseconds on the machine's monotonic clock, which all
  * processes share.
  */
-export interface Visit {
+export interface Holding {
   /** The client, such as `c1`. */
   readonly client: string;
   /** The fencing token. */
@@ -14,6 +14,10 @@ export interface Visit {
   readonly heldUntilMs: number;
   /** Why it ended. */
   readonly end: "released" | "lost";
+}
+
+/** A lock under which its client wrote to the sets. */
+export interface Visit extends Holding {
   /** When the write to the set without tokens was confirmed; null if there was none. */
   readonly wroteAtMs: number | null;
   /** The element that it added. */

@@ -1,5 +1,4 @@
 import { brokenPromises, checksOf, countOf } from "../history/checks.ts";
-import type { Overlap } from "../history/overlaps.ts";
 import type { Sets } from "../history/visit.ts";
 import type { Chronicle } from "./chronicle.ts";
 
@@ -40,16 +39,9 @@ export function judgeRun(chronicle: Chronicle, sets: ReadonlyMap<string, Sets>, 
   );
   const violations = [
     ...brokenPromises(byResource, true),
-    ...byResource.flatMap(({ overlaps }) => overlaps.map(describeOverlap)),
     ...findings.errors.map(({ client, epoch, message }) => `${client} of epoch ${epoch} got an error: ${message}`),
     ...unserved.map((client) => `${client} got no lock at the last stage`),
     ...wrongProbes.map(({ what, wanted, error = "it got a lock" }) => `${what} must be ${wanted}: ${error}`),
   ];
   return { ...findings, violations };
-}
-
-function describeOverlap({ earlier, later }: Overlap): string {
-  const lateMs = Math.round(earlier.heldUntilMs - later.grantedAtMs);
-  const [first, second] = [earlier, later].map(({ client, fence, element }) => `${client} (token ${fence} ${element})`);
-  return `${second} got a lock ${lateMs} ms before that of ${first} ended: ${earlier.end}`;
 }
