@@ -1,8 +1,8 @@
 import type { LockNode } from "@holdfast/core";
 
 /**
- * The exports of a module for `--adapter`. Each client process loads one, and calls `connect` once, or twice if the run has
- * nemeses with a restart guard.
+ * The exports of a module for `--adapter`. Each client process loads one, and calls `connect` once, and again before and after
+ * an attack with a restart guard.
  */
 export interface ChaosAdapter {
   /**
@@ -13,6 +13,8 @@ export interface ChaosAdapter {
 }
 
 export interface ConnectOptions {
+  /** The names of the nodes, in the order of the URLs. */
+  readonly names: readonly string[];
   /** How long a node does not vote after its server restarted, in milliseconds; 0 for no guard. See `@holdfast/redis`. */
   readonly restartGuardMs: number;
 }

@@ -59,7 +59,10 @@ Usage: pnpm chaos [options]
 Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
 `;
 
-const ours = ["ioredis", "node-redis"].map((name) => fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url)));
+/** The modules that connect clients to the servers unless the run has others. */
+export const adapters = ["ioredis", "node-redis"].map((name) =>
+  fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url)),
+);
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
@@ -99,7 +102,7 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
       seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
       nemeses: values.nemesis?.split(",").map(nemesisNamed) ?? defaults.nemeses,
       report: values.report,
-      adapters: values.adapter?.map(file) ?? ours,
+      adapters: values.adapter?.map(file) ?? adapters,
     };
   });
 }
@@ -111,8 +114,8 @@ export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: 
   }
   const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
   const mode = options.mode === "election" ? " --election" : "";
-  const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
-  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${mode}${chosen}${adapters}`;
+  const given = options.adapters === adapters ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
+  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${mode}${chosen}${given}`;
 }
 
 function list(): string {

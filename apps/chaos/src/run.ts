@@ -3,9 +3,16 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { attack } from "./attack/attack.ts";
 import type { History } from "./history/visit.ts";
 import { type Findings, judge } from "./judge.ts";
+import { names } from "./names.ts";
 import type { ChaosOptions } from "./options.ts";
 import { type Slice, scheduleOf } from "./schedule.ts";
 import { startWorld } from "./world/world.ts";
+
+/** No persistence, and the settings that `loading` needs. */
+const serverArgs: readonly string[] = [
+  ...["--enable-debug-command", "local"],
+  ...["--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024"],
+];
 
 /** An attack and its results. */
 export interface Result {
@@ -27,8 +34,19 @@ export async function run(
   cleanup: Cleanup,
   signal: AbortSignal,
 ): Promise<readonly Result[]> {
+  const { ttlMs } = options;
   const clocks = options.nemeses.some((nemesis) => nemesis.clocks);
-  const world = await startWorld({ ...options, clocks }, cleanup);
+  const nodeTimeoutMs = Math.ceil(ttlMs * 0.15);
+  // The delay is longer than the node timeout. Otherwise rivals that split the vote of a bare majority keep doing so.
+  const redlock = { ttlMs, nodeTimeoutMs, waitTimeoutMs: ttlMs, retryDelayMaxMs: 1.5 * nodeTimeoutMs };
+  const world = await startWorld(
+    {
+      ...{ ...options, nodes: names("n", options.nodes), serverArgs, clocks },
+      urlOf: ({ proxy }) => `redis://127.0.0.1:${proxy.port}`,
+      orderOf: () => ({ redlock, clockAheadMs: 0, ignoresEpochs: false }),
+    },
+    cleanup,
+  );
   watch.begun();
   const results: Result[] = [];
   const startMs = monotonicMs();

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { allServed, enterAll } from "../src/membership/crew.ts";
+import { allServed, enterAll } from "../src/membership/clients.ts";
 import { type Findings, judgeRun } from "../src/membership/judge.ts";
-import { type Change, changesOf } from "../src/membership/stages.ts";
 import { startWorld, type World, type WorldOptions } from "../src/membership/world.ts";
 import { names } from "../src/names.ts";
+import { type Change, changesOf } from "../src/world/stages.ts";
 
 /** How long the clients lock in each stage, in milliseconds. */
 const phaseMs = 2_000;
@@ -14,10 +14,10 @@ const phaseMs = 2_000;
  * `without` is `epochs`.
  */
 export function skipStage(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
-  return change(options, cleanup, async ({ members, operator }, { after }) => {
+  return change(options, cleanup, async ({ clients, operator }, { after }) => {
     await operator.step(twoSets, "begin");
     await sleep(phaseMs);
-    const early = members.filter((_, index) => index % 2 === 0);
+    const early = clients.filter((_, index) => index % 2 === 0);
     await enterAll(early, after, 0);
     await sleep(phaseMs);
   });
@@ -28,15 +28,15 @@ export function skipStage(options: WorldOptions, cleanup: Cleanup): Promise<Find
  * `without` is `floors`, only the clocks order the tokens then.
  */
 export function changeCalmly(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
-  return change({ ...options, areClocksOrdered: true }, cleanup, async ({ members, operator }, { joint, after }) => {
+  return change({ ...options, areClocksOrdered: true }, cleanup, async ({ clients, operator }, { joint, after }) => {
     await sleep(phaseMs);
     await operator.step(twoSets, "begin");
-    await enterAll(members, joint, 0);
+    await enterAll(clients, joint, 0);
     await operator.step(twoSets, "join");
-    const half = members.length / 2;
-    await enterAll(members.slice(0, half), after, 0);
+    const half = clients.length / 2;
+    await enterAll(clients.slice(0, half), after, 0);
     await sleep(phaseMs);
-    await enterAll(members.slice(half), after, 0);
+    await enterAll(clients.slice(half), after, 0);
     await operator.step(twoSets, "end");
   });
 }
@@ -51,10 +51,10 @@ async function change(
 ): Promise<Findings> {
   const world = await startWorld(options, [twoSets], () => {}, cleanup);
   const play = async (): Promise<Findings> => {
-    await allServed(world.members, twoSets.before, world.recorder);
+    await allServed(world.clients, twoSets.before, world.chronicle);
     await act(world, twoSets);
-    await Promise.all(world.members.map((member) => member.leave()));
-    return judgeRun(world.recorder.chronicle, await world.look(), []);
+    await Promise.all(world.clients.map((client) => client.leave()));
+    return judgeRun(world.chronicle, await world.lookAtAll(), []);
   };
   return Promise.race([play(), world.broken]);
 }

@@ -2,69 +2,64 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chartSvg, type Figures } from "@holdfast/app-kit/charts";
 import { describe, expect, test } from "vitest";
+import type { ClientMessage } from "../src/client/messages.ts";
 import { elementsOf } from "../src/client/store.ts";
+import { startJournal } from "../src/history/journal.ts";
+import type { Visit } from "../src/history/visit.ts";
 import { startChronicle } from "../src/membership/chronicle.ts";
 import { judgeRun } from "../src/membership/judge.ts";
-import type { Granted, MemberVisit } from "../src/membership/messages.ts";
 import { pageOf } from "../src/membership/page.ts";
 import { pictureOf } from "../src/membership/picture.ts";
-import { changesOf, describeStage, serversOf, threeToFiveToFive } from "../src/membership/stages.ts";
 import type { ChaosOptions } from "../src/options.ts";
+import { changesOf, describeStage, serversOf, threeToFiveToFive } from "../src/world/stages.ts";
 import { visit } from "./visits.ts";
 
-const resource = "stock-1";
-
-function granted(client: string, grantedAtMs: number): Granted {
-  return { client, resource, epoch: 1, fence: 1_000, attemptAtMs: 0, grantedAtMs, waitedMs: 7 };
+function granted(client: string, grantedAtMs: number): ClientMessage {
+  const lock = { client, resource: "stock-1", epoch: 1, fence: 1_000, attemptAtMs: 0, grantedAtMs, waitedMs: 7 };
+  return { kind: "granted", ...lock };
 }
 
-function visited(client: string, fromMs: number, toMs: number, more: Partial<MemberVisit> = {}): MemberVisit {
-  return { ...visit(client, fromMs, toMs), resource, epoch: 1, ...more };
-}
-
-function chronicler(bands: readonly [client: string, label: string][] = []) {
-  const recorder = startChronicle(
+function startedChronicle() {
+  return startChronicle(
     () => new Map([[1, 2]]),
     () => {},
   );
-  for (const [client, label] of bands) void recorder.during(client, label, () => new Promise(() => {}));
-  return recorder;
 }
 
 /** The violations of these visits, whose elements are all in the sets at the end. */
-function violations(visits: readonly MemberVisit[], left = visits.map(({ element }) => element)): readonly string[] {
-  const recorder = chronicler();
-  for (const each of visits) recorder.events.visited(each);
-  const sets = new Map([[resource, { plain: left, fenced: left }]]);
-  return judgeRun(recorder.chronicle, sets, []).violations;
+function violations(visits: readonly Visit[], left = visits.map(({ element }) => element)): readonly string[] {
+  const chronicle = startedChronicle();
+  for (const each of visits) chronicle.hear({ kind: "visited", client: each.client, visit: each });
+  return judgeRun(chronicle, new Map([["stock-1", { plain: left, fenced: left }]]), []).violations;
 }
 
 describe("judgeRun()", () => {
   test("judgeRun() accepts locks that follow each other, and overlapping locks of different resources", () => {
-    expect(violations([visited("c1", 10, 20), visited("c2", 20, 30)])).toEqual([]);
-    expect(violations([visited("c1", 10, 20), visited("c2", 15, 30, { resource: "stock-2" })])).toEqual([]);
+    expect(violations([visit("c1", 10, 20), visit("c2", 20, 30)])).toEqual([]);
+    expect(violations([visit("c1", 10, 20), visit("c2", 15, 30, { resource: "stock-2" })])).toEqual([]);
   });
 
   test("judgeRun() finds overlaps, tokens that go back, and lost updates", () => {
-    expect(violations([visited("c1", 10, 20), visited("c2", 15, 30)])).toEqual([
+    expect(violations([visit("c1", 10, 20), visit("c2", 15, 30)])).toEqual([
       "grants while another client held the lock: 1",
       "c2 (token 1015) got a lock 5 ms before that of c1 (token 1010) ended: released",
     ]);
-    const back = visited("c2", 20, 30, { fence: 1 });
-    expect(violations([visited("c1", 10, 15), back])).toEqual([expect.stringContaining("tokens")]);
-    expect(violations([visited("c1", 10, 15)], [])).toHaveLength(2);
-    const late = visited("c1", 10, 15, { plain: "late", fenced: "refused" });
+    const back = visit("c2", 20, 30, { fence: 1 });
+    expect(violations([visit("c1", 10, 15), back])).toEqual([expect.stringContaining("tokens")]);
+    expect(violations([visit("c1", 10, 15)], [])).toHaveLength(2);
+    const late = visit("c1", 10, 15, { plain: "late", fenced: "refused" });
     expect(violations([late], [])).toEqual([]);
   });
 
   test("judgeRun() finds clients without a lock, errors, and clients of wrong stages that are served", () => {
-    const recorder = chronicler();
-    const error = { client: "c1", epoch: 1, atMs: 5, message: "acquire: no" };
-    recorder.events.failed(error);
-    recorder.probed({ what: "a", wanted: "refused", error: undefined });
-    recorder.probed({ what: "b", wanted: "refused", error: "n1 failed: does not serve clients of epoch 1: it is at" });
-    recorder.probed({ what: "c", wanted: "served", error: undefined });
-    expect(judgeRun(recorder.chronicle, new Map(), ["c9"]).violations).toEqual([
+    const chronicle = startedChronicle();
+    chronicle.hear({ kind: "failed", client: "c1", epoch: 1, atMs: 5, message: "acquire: no" });
+    chronicle.probes.push(
+      { what: "a", wanted: "refused", error: undefined },
+      { what: "b", wanted: "refused", error: "n1 failed: does not serve clients of epoch 1: it is at" },
+      { what: "c", wanted: "served", error: undefined },
+    );
+    expect(judgeRun(chronicle, new Map(), ["c9"]).violations).toEqual([
       "c1 of epoch 1 got an error: acquire: no",
       "c9 got no lock at the last stage",
       "a must be refused: it got a lock",
@@ -72,20 +67,21 @@ describe("judgeRun()", () => {
   });
 });
 
-describe("startChronicle()", () => {
-  test("startChronicle() ignores the errors of clients that are paused", () => {
-    const { events, chronicle } = chronicler([["c1", "paused"]]);
+describe("startJournal()", () => {
+  test("startJournal() ignores the errors of clients that are paused", () => {
+    const { hear, begin, errors } = startJournal();
+    begin("c1", "paused");
     const atMs = Number.MAX_SAFE_INTEGER;
-    for (const client of ["c1", "c2"]) events.failed({ client, epoch: 1, atMs, message: "lost" });
-    expect(chronicle.errors.map(({ client }) => client)).toEqual(["c2"]);
+    for (const client of ["c1", "c2"]) hear({ kind: "failed", client, epoch: 1, atMs, message: "lost" });
+    expect(errors.map(({ client }) => client)).toEqual(["c2"]);
   });
 
-  test("startChronicle() ends the locks of a client that is killed", () => {
-    const { events, chronicle, killed } = chronicler();
-    events.granted(granted("c1", 10));
-    events.granted(granted("c2", 20));
-    killed("c1", 100);
-    expect(chronicle.visits).toEqual([expect.objectContaining({ client: "c1", heldUntilMs: 50, plain: "skipped" })]);
+  test("startJournal() ends the locks of a client that is killed", () => {
+    const { hear, visits } = startJournal();
+    hear(granted("c1", 10));
+    hear(granted("c2", 20));
+    hear({ kind: "killed", client: "c1", atMs: 100 });
+    expect(visits).toEqual([expect.objectContaining({ client: "c1", heldUntilMs: 50, plain: "skipped" })]);
   });
 });
 
@@ -104,13 +100,12 @@ test("changesOf() gives neighbouring stages epochs that differ by 2", () => {
 });
 
 test("pageOf() and pictureOf() show each line of the transcript, and what was violated", () => {
-  const recorder = chronicler();
-  recorder.onDuty(["n1", "n2"]);
-  recorder.note("all begins");
-  recorder.events.granted(granted("c1", recorder.chronicle.fromMs + 1_000));
-  recorder.onDuty(["n2"]);
-  recorder.note("n1 is stopped");
-  const { chronicle } = recorder;
+  const chronicle = startedChronicle();
+  chronicle.onDuty(["n1", "n2"]);
+  chronicle.note("all begins");
+  chronicle.hear(granted("c1", chronicle.fromMs + 1_000));
+  chronicle.onDuty(["n2"]);
+  chronicle.note("n1 is stopped");
   const options: ChaosOptions = {
     ...{ seconds: 1, nodes: 5, clients: 2, ttlMs: 1_000, mode: "membership", seed: 7, nemeses: [] },
     ...{ report: "folder", adapters: [] },

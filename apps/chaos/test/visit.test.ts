@@ -15,8 +15,11 @@ test("visit() ends the right to a lock when its validity ended, even if the clie
     extend: async () => {},
     release: async () => {},
   };
-  const errand = { client: "c1", element: "c1.1", dwellMs: 2, extend: false, attemptAtMs: 0, store };
-  const held = await visit(lock, { ...errand, tell() {} });
+  const errand = {
+    ...{ client: "c1", resource: "a", epoch: 1, element: "c1.1", dwellMs: 2, extend: false, store },
+    ...{ calledAtMs: 0, attemptAtMs: 0, tell() {}, fail() {} },
+  };
+  const held = await visit(lock, errand);
   expect(held).toMatchObject({ end: "released", plain: "written" });
   // It ends during the visit. A real pause would also be longer than the validity that is left.
   const lost = await visit(lock, {

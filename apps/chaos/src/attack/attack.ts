@@ -1,11 +1,15 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import type { Contention } from "../client/messages.ts";
-import type { History, Visit } from "../history/visit.ts";
+import type { Task } from "../client/messages.ts";
+import { startJournal } from "../history/journal.ts";
+import type { History } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Slice } from "../schedule.ts";
 import type { World } from "../world/world.ts";
-import { type OpenStage, openStage, patienceMs } from "./stage.ts";
+import { type OpenStage, openStage } from "./stage.ts";
+
+/** The resource that all clients want. */
+const resource = "chaos";
 
 /**
  * Lets all clients contend, attacks them, and waits until locks are granted again. Then all clients leave the lock, so that
@@ -18,21 +22,22 @@ export async function attack(
   signal: AbortSignal,
 ): Promise<History> {
   const { nemesis } = slice;
-  const stage = openStage(world, slice, ttlMs, signal);
-  const visits: Visit[] = [];
-  const silence = world.listen((_, message) => {
-    if (message.kind === "visited") visits.push(message.visit);
-  });
+  const journal = startJournal();
+  const stage = openStage(world, slice, { ttlMs, journal, signal });
+  const silence = world.listen(journal.hear);
   const fromMs = monotonicMs();
-  const contention = contentionOf(slice, ttlMs, mode === "election");
-  await Promise.all(world.clients.map((client) => client.call("start", patienceMs, contention)));
+  const sets = [world.nodes.map(({ name }) => name)] as const;
+  const servers = { epoch: 1, sets, restartGuardMs: nemesis.guarded ? ttlMs : 0 };
+  const task = taskOf(slice, ttlMs, mode === "election");
+  await Promise.all(world.clients.map((client) => client.work(servers, [task])));
   try {
     const stuck = await strike(stage, nemesis);
     const toMs = monotonicMs();
-    await Promise.all(world.clients.map((client) => client.call("stop", patienceMs)));
+    await Promise.all(world.clients.map((client) => client.stop()));
     await nemesis.reset?.(stage);
-    for (const band of stage.bands) band.toMs = Math.min(band.toMs, toMs);
-    return { fromMs, toMs, visits, bands: stage.bands, sets: await world.look(slice.number), stuck };
+    const { visits, bands } = journal;
+    for (const band of bands) band.toMs = Math.min(band.toMs, toMs);
+    return { fromMs, toMs, visits, bands, sets: await world.look(`${task.sets}${resource}`), stuck };
   } finally {
     silence();
   }
@@ -54,9 +59,12 @@ async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
   return stuck;
 }
 
-function contentionOf({ number, nemesis }: Slice, ttlMs: number, election: boolean): Contention {
+function taskOf({ number, nemesis }: Slice, ttlMs: number, election: boolean): Task {
   // A term is longer than a lock, as each client waits for a second after it.
   const shares = nemesis.longVisits ? [0.6, 0.8] : election ? [0.1, 0.3] : [0.02, 0.06];
   const [shortestMs = 0, longestMs = 0] = shares.map((share) => share * ttlMs);
-  return { slice: number, election, dwellMs: [shortestMs, longestMs], guarded: nemesis.guarded ?? false };
+  return {
+    ...{ resources: [resource], sets: `${number}:`, election, extendEvery: 4 },
+    ...{ dwellMs: [shortestMs, longestMs], restMs: [0, 10] },
+  };
 }

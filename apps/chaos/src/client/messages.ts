@@ -1,6 +1,7 @@
+import type { RedlockOptions } from "@holdfast/core";
 import type { Visit } from "../history/visit.ts";
 
-/** What a client process connects to. */
+/** What a client process is started with. */
 export interface ClientOrder {
   /** Its name, such as `c1`. */
   readonly client: string;
@@ -8,27 +9,64 @@ export interface ClientOrder {
   readonly adapter: string;
   /** The path of its bundle. */
   readonly module: string;
-  readonly urls: readonly string[];
+  /** The addresses of all servers that the run will ever have, by name. */
+  readonly urls: Readonly<Record<string, string>>;
   readonly storeUrl: string;
-  readonly ttlMs: number;
-  readonly nodeTimeoutMs: number;
+  readonly redlock: Pick<RedlockOptions, "ttlMs" | "nodeTimeoutMs" | "waitTimeoutMs" | "retryDelayMaxMs">;
+  /** How far the clock of the process is ahead of the true time, in milliseconds; behind it if negative. */
+  readonly clockAheadMs: number;
+  /** Whether its requests have no epoch. */
+  readonly ignoresEpochs: boolean;
 }
 
-/** How clients contend during an attack. */
-export interface Contention {
-  /** The number of the slice, which has sets of its own. */
-  readonly slice: number;
-  /** Whether clients stand for election. */
-  readonly election: boolean;
+/** What a client does again and again: it takes a lock, visits the sets, and rests. */
+export interface Task {
+  /** The resources of which it locks one at a time. */
+  readonly resources: readonly string[];
+  /** More of them, which nobody locks while clients are joint: only a floor takes their tokens to the new servers. */
+  readonly quietResources?: readonly string[];
+  /** Whether it stands for election, and visits the sets in its terms. */
+  readonly election?: boolean;
+  /** Whether locks are extended automatically. */
+  readonly autoExtend?: boolean;
+  /** Every so many visits, the lock is extended during the visit. */
+  readonly extendEvery: number;
   /** The shortest and the longest visit, in milliseconds. */
   readonly dwellMs: readonly [number, number];
-  /** Whether nodes are guarded against servers that restarted. */
-  readonly guarded: boolean;
+  /** The shortest and the longest time from one visit to the next call, in milliseconds. */
+  readonly restMs: readonly [number, number];
+  /** What the names of its sets begin with. They end with the resource. */
+  readonly sets: string;
 }
 
-/** What a client process reports. */
-export type FromClient =
-  | { readonly kind: "granted"; readonly fence: number; readonly attemptAtMs: number; readonly grantedAtMs: number }
+/** A lock that was granted. Times are on the clock that all processes of the machine share. */
+export interface Granted {
+  readonly client: string;
+  readonly resource: string;
+  readonly epoch: number;
+  readonly fence: number;
+  readonly attemptAtMs: number;
+  readonly grantedAtMs: number;
+  /** The time from the call to the lock, including a change of stage meanwhile. */
+  readonly waitedMs: number;
+}
+
+/** An error that a client got from a lock. */
+export interface ClientError {
+  readonly client: string;
+  readonly epoch: number;
+  readonly atMs: number;
+  readonly message: string;
+}
+
+/** What is told of a client: by its process, except for its end. */
+export type ClientMessage =
+  | ({ readonly kind: "granted" } & Granted)
   /** It has checked that it still holds the lock, and is about to write. */
-  | { readonly kind: "writing"; readonly fence: number }
-  | { readonly kind: "visited"; readonly visit: Visit };
+  | { readonly kind: "writing"; readonly client: string; readonly resource: string }
+  /** It is about to release its lock, and relies on it no longer. */
+  | { readonly kind: "releasing"; readonly client: string; readonly resource: string; readonly atMs: number }
+  | { readonly kind: "visited"; readonly client: string; readonly visit: Visit }
+  | ({ readonly kind: "failed" } & ClientError)
+  /** Its process was killed. */
+  | { readonly kind: "killed"; readonly client: string; readonly atMs: number };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
-import type { FromClient } from "./messages.ts";
+import type { ClientMessage } from "./messages.ts";
 import type { Store } from "./store.ts";
 
 /** A lock, or the term of a leader. */
@@ -16,14 +16,19 @@ export interface Hold {
 /** The parameters of a visit. */
 export interface Errand {
   readonly client: string;
+  readonly resource: string;
+  readonly epoch: number;
   /** The element to add to both sets. */
   readonly element: string;
   readonly dwellMs: number;
   /** Whether to extend the lock during the visit. */
   readonly extend: boolean;
+  readonly calledAtMs: number;
   readonly attemptAtMs: number;
   readonly store: Store;
-  tell(message: FromClient): void;
+  tell(message: ClientMessage): void;
+  /** Called for an error of the lock, which a fault may explain. */
+  fail(message: string): void;
 }
 
 /**
@@ -31,11 +36,12 @@ export interface Errand {
  * some time, as over a network. A pause at that point does harm that no check can prevent.
  */
 export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Promise<Visit> {
-  const { client, element, dwellMs, attemptAtMs } = errand;
+  const { client, resource, epoch, element, dwellMs, attemptAtMs } = errand;
   const belief = believe(lock);
   const { fence } = lock;
   const { grantedAtMs } = belief;
-  tell({ kind: "granted", fence, attemptAtMs, grantedAtMs });
+  const waitedMs = grantedAtMs - errand.calledAtMs;
+  tell({ kind: "granted", client, resource, epoch, fence, attemptAtMs, grantedAtMs, waitedMs });
   const plainNewest = await store.plain.read();
   const fencedNewest = await store.fenced.read(fence);
   await sleep(dwellMs / 2);
@@ -44,7 +50,7 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   let wroteAtMs: number | null = null;
   let fenced: Visit["fenced"] = fencedNewest === null ? "refused" : "skipped";
   if (!lock.signal.aborted) {
-    tell({ kind: "writing", fence });
+    tell({ kind: "writing", client, resource });
     await sleep(dwellMs / 2);
     await store.plain.write(plainNewest, element);
     wroteAtMs = monotonicMs();
@@ -53,8 +59,14 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
       fenced = (await store.fenced.write(fence, fencedNewest, element)) === null ? "refused" : "written";
   }
   const { heldUntilMs, end } = belief.end();
-  await lock.release().catch(() => {}); // too few nodes replied: the lock ends with its ttl
-  return { client, fence, attemptAtMs, grantedAtMs, heldUntilMs, end, wroteAtMs, element, plain, fenced };
+  const { aborted, reason } = lock.signal;
+  tell({ kind: "releasing", client, resource, atMs: monotonicMs() });
+  await lock.release().catch((error) => errand.fail(`release: ${error.message}`)); // the lock ends with its ttl
+  if (aborted) errand.fail(`lost: ${(reason as Error).message}`);
+  const held = { client, resource, epoch, fence, attemptAtMs, grantedAtMs, heldUntilMs, end };
+  const recorded = { ...held, wroteAtMs, element, plain, fenced };
+  tell({ kind: "visited", client, visit: recorded });
+  return recorded;
 }
 
 /** Records how long a client may rely on its lock. */

@@ -18,6 +18,8 @@ export interface Holding {
 
 /** A lock under which its client wrote to the sets. */
 export interface Visit extends Holding {
+  readonly resource: string;
+  readonly epoch: number;
   /** When the write to the set without tokens was confirmed; null if there was none. */
   readonly wroteAtMs: number | null;
   /** The element that it added. */

@@ -2,22 +2,24 @@
 import { serveParent } from "@holdfast/app-kit/worker";
 import { type Floor, type LockNode, Redlock } from "@holdfast/core";
 import { heal, migration } from "@holdfast/core/membership";
-import type { ServerAddresses } from "./messages.ts";
-import { connectStage } from "./sets.ts";
-import type { Change, Stage } from "./stages.ts";
+import { connect } from "../adapters/ioredis.ts";
+import { connectStage } from "../world/connect.ts";
+import type { Change, Stage } from "../world/stages.ts";
 
 /** What an operator is started with. */
-export interface OperatorOrder extends ServerAddresses {
-  readonly nodeTimeoutMs: number;
+export interface OperatorOrder {
+  /** The addresses of all servers, by name. */
+  readonly urls: Readonly<Record<string, string>>;
   /** The ttl of all locks. */
   readonly ttlMs: number;
-  /** How long the tool looks for claims of older stages. */
-  readonly watchMs: number;
-  /** How long the tool waits until those claims have ended. */
-  readonly settleMs: number;
   /** Whether it writes no floors. */
   readonly ignoresFloors: boolean;
 }
+
+const nodeTimeoutMs = 1_000;
+
+/** For how long no older client may have held a lock before a step goes on, and how long the step waits for that. */
+const watch = { watchMs: 1_000, settleMs: 30_000 };
 
 /** The steps of a change. */
 export type Step = "begin" | "join" | "end";
@@ -31,13 +33,11 @@ const functions = {
 
   /** Carries out a step. Repeats it if it failed before. */
   async step(change: Change, step: Step): Promise<unknown> {
-    const { nodeTimeoutMs, watchMs, settleMs } = order;
-    const { nodes, close } = await connectStage(change.joint, order, order.ignoresFloors ? withoutFloor : undefined);
+    const { nodes, close } = await open(change.joint, order.ignoresFloors ? withoutFloor : undefined);
     const { old, new: next } = nodes as Extract<typeof nodes, { old: unknown }>;
     const { epoch } = change.before;
-    const options = { epoch, nodeTimeoutMs, watchMs, settleMs };
     try {
-      return await migration({ old, new: next }, options)[step]();
+      return await migration({ old, new: next }, { epoch, nodeTimeoutMs, ...watch })[step]();
     } finally {
       await close();
     }
@@ -45,10 +45,9 @@ const functions = {
 
   /** Heals a server that restarted empty. */
   async heal(stage: Stage, server: string): Promise<unknown> {
-    const { nodes, close } = await connectStage(stage, order);
+    const { nodes, close } = await open(stage);
     try {
-      const { nodeTimeoutMs, ttlMs: settleMs } = order;
-      return await heal(nodes, server, { nodeTimeoutMs, settleMs });
+      return await heal(nodes, server, { nodeTimeoutMs, settleMs: order.ttlMs });
     } finally {
       await close();
     }
@@ -56,7 +55,7 @@ const functions = {
 
   /** Tries to lock as a client of a stage, and resolves with the error, or with undefined if the client is served. */
   async probe(stage: Stage): Promise<string | undefined> {
-    const { nodes, close } = await connectStage(stage, order);
+    const { nodes, close } = await open(stage);
     const redlock = new Redlock(nodes, { epoch: stage.epoch, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
     try {
       // A client that nodes refuse is told so at once, and the others may have to wait for a server.
@@ -71,6 +70,10 @@ const functions = {
     }
   },
 };
+
+function open(stage: Stage, adapt?: (node: LockNode) => LockNode) {
+  return connectStage(stage, { connect, urls: order.urls, adapt });
+}
 
 /** Returns the node as it would be if it kept its epoch and no floor, though it claims to. */
 function withoutFloor(node: LockNode): LockNode {

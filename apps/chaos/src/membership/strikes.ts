@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dice } from "@holdfast/app-kit/dice";
-import type { Chronicler } from "./chronicle.ts";
-import type { Member } from "./crew.ts";
-import type { MemberServer } from "./servers.ts";
-import { createTurns } from "./turns.ts";
+import type { Client } from "../world/client.ts";
+import type { ChaosNode } from "../world/node.ts";
+import { createTurns } from "../world/turns.ts";
+import type { Chronicle } from "./chronicle.ts";
 
 /** The processes to strike, and the tools for it. */
 export interface Targets {
   readonly dice: Dice;
-  readonly recorder: Chronicler;
-  readonly members: readonly Member[];
+  readonly chronicle: Chronicle;
+  readonly clients: readonly Client[];
   readonly ttlMs: number;
   readonly restartGuardMs: number;
   /** The servers that hold locks at the moment. */
-  servers(): readonly MemberServer[];
+  nodes(): readonly ChaosNode[];
   /** Heals a server that restarted empty. */
   heal(server: string): Promise<void>;
   /** Runs an action while the operator does nothing else; returns undefined, without running it, if the operator is busy. */
@@ -61,12 +61,12 @@ async function strikeServers(targets: Targets, inTurn: Strikes["betweenServers"]
   const strike = async (): Promise<number> => {
     if (deck.length === 0) deck = dice.some(serverFaults, serverFaults.length);
     const fault = deck.shift() as (typeof serverFaults)[number];
-    const server = dice.one(targets.servers());
-    if (fault === "paused") return pauseServer(server, targets);
-    if (fault === "killed") return killServer(server, targets);
-    const emptied = unlessBusy(() => emptyServer(server, targets));
+    const node = dice.one(targets.nodes());
+    if (fault === "paused") return pauseServer(node, targets);
+    if (fault === "killed") return killServer(node, targets);
+    const emptied = unlessBusy(() => emptyServer(node, targets));
     if (emptied === undefined) deck.push(fault);
-    return emptied ?? pauseServer(server, targets);
+    return emptied ?? pauseServer(node, targets);
   };
   while (!stop.aborted) {
     const untilItVotesMs = await inTurn(strike);
@@ -75,8 +75,8 @@ async function strikeServers(targets: Targets, inTurn: Strikes["betweenServers"]
 }
 
 /** Each of these resolves with the time until the server votes again, in milliseconds. */
-async function pauseServer(server: MemberServer, { dice, recorder }: Targets): Promise<number> {
-  await recorder.during(server.name, "paused", async () => {
+async function pauseServer({ name, server }: ChaosNode, { dice, chronicle }: Targets): Promise<number> {
+  await chronicle.during(name, "paused", async () => {
     server.pause();
     await sleep(dice.integer(200, 1_500));
     server.resume();
@@ -84,41 +84,41 @@ async function pauseServer(server: MemberServer, { dice, recorder }: Targets): P
   return 0;
 }
 
-async function killServer(server: MemberServer, { dice, recorder, restartGuardMs }: Targets): Promise<number> {
-  await recorder.during(server.name, "killed", async () => {
+async function killServer({ name, server }: ChaosNode, { dice, chronicle, restartGuardMs }: Targets): Promise<number> {
+  await chronicle.during(name, "killed", async () => {
     await server.kill();
     await sleep(dice.integer(0, 500));
     await server.restart();
   });
-  recorder.note(`${server.name} is killed, and restarts with its data`);
+  chronicle.note(`${name} is killed, and restarts with its data`);
   return restartGuardMs;
 }
 
-async function emptyServer(server: MemberServer, targets: Targets): Promise<number> {
-  const { dice, recorder, restartGuardMs, ttlMs } = targets;
+async function emptyServer({ name, server, args }: ChaosNode, targets: Targets): Promise<number> {
+  const { dice, chronicle, restartGuardMs, ttlMs } = targets;
   // A lock that was granted without the server that was struck last has been extended on it by then, or has ended.
   await sleep(ttlMs);
-  await recorder.during(server.name, "emptied", async () => {
+  await chronicle.during(name, "emptied", async () => {
     await server.kill();
     await sleep(dice.integer(0, 500));
-    await server.restartEmpty();
-    recorder.note(`${server.name} is killed, and restarts without its data`);
-    await targets.heal(server.name);
-    recorder.note(`${server.name} is healed`);
+    await server.restart([...args, "--appenddirname", `empty-since-${Date.now()}`]);
+    chronicle.note(`${name} is killed, and restarts without its data`);
+    await targets.heal(name);
+    chronicle.note(`${name} is healed`);
   });
   return restartGuardMs - ttlMs; // the heal waits for a ttl
 }
 
-async function strikeClients({ dice, recorder, members, ttlMs }: Targets, stop: AbortSignal): Promise<void> {
+async function strikeClients({ dice, chronicle, clients, ttlMs }: Targets, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     await sleep(dice.integer(300, 1_200));
-    const idle = members.filter(({ isIdle }) => isIdle);
+    const idle = clients.filter(({ isIdle }) => isIdle);
     if (idle.length === 0) continue;
-    const member = dice.one(idle);
+    const client = dice.one(idle);
     const fault = dice.one(clientFaults);
     const pauseMs = fault === "paused" ? dice.integer(100, 800) : 1.5 * ttlMs;
-    await recorder.during(member.name, fault, () =>
-      fault === "killed" ? member.kill(dice.integer(50, 500)) : member.pause(pauseMs),
+    await chronicle.during(client.name, fault, () =>
+      fault === "killed" ? client.kill(dice.integer(50, 500)) : client.pauseFor(pauseMs),
     );
   }
 }

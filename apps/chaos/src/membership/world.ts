@@ -1,28 +1,19 @@
 import { createDice, type Dice } from "@holdfast/app-kit/dice";
-import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
+import type { Task } from "../client/messages.ts";
 import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
-import type { ChaosOptions } from "../options.ts";
-import { startStore } from "../world/servers.ts";
-import { type Chronicler, type Moment, startChronicle } from "./chronicle.ts";
-import { createMember, type Member } from "./crew.ts";
-import type { MemberOrder, ServerAddresses } from "./messages.ts";
+import { adapters, type ChaosOptions } from "../options.ts";
+import { type Change, type Stage, serversOf } from "../world/stages.ts";
+import * as base from "../world/world.ts";
+import { type Chronicle, type Moment, startChronicle } from "./chronicle.ts";
 import { createOperator, type Operator } from "./operator.ts";
-import { type MemberServer, startMemberServer } from "./servers.ts";
-import { type Change, type Stage, serversOf } from "./stages.ts";
-
-const clientProgram = new URL("./member-process.ts", import.meta.url);
-const operatorProgram = new URL("./operator-process.ts", import.meta.url);
 
 /** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
 const clockErrorMsMax = 12 * 60 * 60 * 1_000;
 
-/** How long a step of a change waits for the locks of older clients, in milliseconds. */
-const settlePatienceMs = 30_000;
-
-/** For how long no older client may have held a lock before a step goes on, in milliseconds. */
-const watchMs = 1_000;
+/** Each write goes to a file that survives a kill without syncs, and eleven servers share one disk. */
+const serverArgs = ["--appendonly", "yes", "--appendfsync", "no"];
 
 const shortResources = names("stock-", 6);
 const quietResources = names("rare-", 4);
@@ -30,8 +21,6 @@ const longResources = names("job-", 5);
 
 /** What a world is made of. */
 export interface WorldOptions extends Pick<ChaosOptions, "clients" | "ttlMs" | "seed"> {
-  /** How long a server does not vote after its start, in milliseconds. Default: 0. */
-  readonly restartGuardMs?: number;
   /** Whether nothing checks epochs, or writes floors: the counter-examples. */
   readonly without?: "epochs" | "floors";
   /** Whether the clocks of the first half of the clients are behind, and the others ahead. Default: random. */
@@ -39,16 +28,12 @@ export interface WorldOptions extends Pick<ChaosOptions, "clients" | "ttlMs" | "
 }
 
 /** The parts of a run. */
-export interface World {
+export interface World extends base.World {
   readonly dice: Dice;
-  readonly servers: ReadonlyMap<string, MemberServer>;
-  readonly members: readonly Member[];
   readonly operator: Operator;
-  readonly recorder: Chronicler;
-  readonly restartGuardMs: number;
-  look(): Promise<ReadonlyMap<string, Sets>>;
-  /** Rejects when a process ends that nobody has ended. */
-  readonly broken: Promise<never>;
+  readonly chronicle: Chronicle;
+  /** Returns what the sets of each resource hold. */
+  lookAtAll(): Promise<ReadonlyMap<string, Sets>>;
 }
 
 /** Starts everything, and resolves when all clients take locks. */
@@ -58,56 +43,53 @@ export async function startWorld(
   onMoment: (moment: Moment) => void,
   cleanup: Cleanup,
 ): Promise<World> {
-  const { ttlMs, restartGuardMs = 0 } = options;
+  const { ttlMs } = options;
   const dice = createDice(options.seed);
-  const bundles = { client: await bundleProgram(clientProgram), operator: await bundleProgram(operatorProgram) };
-  const serverNames = [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))];
-  const started = await Promise.all(serverNames.map((name) => startMemberServer(name, cleanup)));
-  const servers = new Map(started.map((server) => [server.name, server]));
-  const { storeUrl, look: lookAt } = await startStore(cleanup);
-  let recorder: Chronicler;
-  let reportBroken: (error: Error) => void = () => {};
-  const broken = new Promise<never>((_, reject) => {
-    reportBroken = reject;
-  });
-  broken.catch(() => {});
-  const addresses = {
-    urls: Object.fromEntries(started.map(({ name, url }) => [name, url])),
-    library: "ioredis",
-    restartGuardMs,
-  } satisfies ServerAddresses;
-  const orderOf = (client: string, index: number): MemberOrder => ({
-    ...addresses,
-    library: index % 2 === 0 ? "ioredis" : "node-redis",
-    client,
-    stage: changes[0]?.before as Stage,
-    storeUrl,
-    ttlMs,
-    ignoresEpochs: options.without === "epochs",
-    clockAheadMs: clockErrorOf(index, dice, options),
-    resources: shortResources,
-    quietResources,
-    longResource: longResources[index % longResources.length] as string,
-  });
-  const members = names("c", options.clients).map((name, index) =>
-    createMember(bundles.client, orderOf(name, index), () => recorder, reportBroken, cleanup),
+  // The node timeout is long, for busy machines. Clients wait longer than any fault lasts, which must not make them fail.
+  const redlock = { ttlMs, nodeTimeoutMs: ttlMs / 6, waitTimeoutMs: 60_000 };
+  const world = await base.startWorld(
+    {
+      ...{ clients: options.clients, adapters, serverArgs, clocks: false },
+      nodes: [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))],
+      urlOf: ({ server }) => server.url,
+      orderOf: (index) => ({
+        ...{ redlock, ignoresEpochs: options.without === "epochs" },
+        clockAheadMs: clockErrorOf(index, dice, options),
+      }),
+    },
+    cleanup,
   );
-  recorder = startChronicle(() => countBy(members.map(({ stage }) => stage.epoch)), onMoment);
-  const operatorOrder = {
-    ...addresses,
-    nodeTimeoutMs: 1_000,
-    ttlMs,
-    watchMs,
-    settleMs: settlePatienceMs,
-    ignoresFloors: options.without === "floors",
+  const { nodes, clients } = world;
+  const chronicle = startChronicle(() => countBy(clients.map(({ stage }) => stage.epoch)), onMoment);
+  world.listen(chronicle.hear);
+  const urls = Object.fromEntries(nodes.map(({ name, server }) => [name, server.url]));
+  const order = { urls, ttlMs, ignoresFloors: options.without === "floors" };
+  const operator = await createOperator(order, { dice, chronicle, cleanup });
+  const first = changes[0]?.before as Stage;
+  await Promise.all(clients.map((client, index) => client.work(first, tasksOf(index, ttlMs))));
+  return {
+    ...{ ...world, dice, operator, chronicle },
+    async lookAtAll() {
+      const resources = [...shortResources, ...quietResources, ...longResources];
+      return new Map(await Promise.all(resources.map(async (name) => [name, await world.look(name)] as const)));
+    },
   };
-  const operator = createOperator(bundles.operator, operatorOrder, { dice, recorder, cleanup });
-  await Promise.all(members.map((member) => member.start()));
-  const look = async (): Promise<ReadonlyMap<string, Sets>> => {
-    const resources = [...shortResources, ...quietResources, ...longResources];
-    return new Map(await Promise.all(resources.map(async (name) => [name, await lookAt(name)] as const)));
-  };
-  return { dice, servers, members, operator, recorder, restartGuardMs, look, broken };
+}
+
+/** Short locks, and long ones, which last longer than their ttl. */
+function tasksOf(index: number, ttlMs: number): readonly Task[] {
+  const usual = { extendEvery: 8, sets: "" };
+  const longResource = longResources[index % longResources.length] as string;
+  return [
+    { ...usual, resources: shortResources, quietResources, dwellMs: [5, 30], restMs: [30, 150] },
+    {
+      ...usual,
+      resources: [longResource],
+      autoExtend: true,
+      dwellMs: [1.05 * ttlMs, 1.25 * ttlMs],
+      restMs: [200, 200],
+    },
+  ];
 }
 
 /** Returns how far the clock of a client is ahead, in milliseconds. */

@@ -1,6 +1,5 @@
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
-import { isolate } from "./network.ts";
 
 /** The fault of the node beyond the minority. */
 export interface Blow {
@@ -29,7 +28,7 @@ export function atBareMajority(blow: Blow): Pick<Nemesis, "nodes" | "clients" | 
         stage.begin(
           node.name,
           "unreachable",
-          () => isolate(node),
+          () => node.proxy.stop(),
           () => node.proxy.start(),
         );
       await Promise.all(minority.map(cutOff));

@@ -21,7 +21,10 @@ export const clientNemeses: readonly Nemesis[] = [
     async attack(stage) {
       const [client] = stage.clients;
       if (client === undefined) return;
-      await stage.until(`a lock for ${client.name}`, (name, { kind }) => name === client.name && kind === "granted");
+      await stage.until(
+        `a lock for ${client.name}`,
+        ({ kind, ...of }) => of.client === client.name && kind === "granted",
+      );
       await stage.during(client.name, "stopped", async () => {
         client.pause();
         await stage.sleep((stage.ttlMs * stage.dice.integer(20, 60)) / 100).finally(client.resume);
@@ -39,15 +42,18 @@ export const clientNemeses: readonly Nemesis[] = [
     async attack(stage) {
       const [client] = stage.clients;
       if (client === undefined) return;
-      await stage.until(`a visit of ${client.name}`, (name, { kind }) => name === client.name && kind === "writing");
+      await stage.until(
+        `a visit of ${client.name}`,
+        ({ kind, ...of }) => of.client === client.name && kind === "writing",
+      );
       await stage.begin(client.name, "stopped", client.pause, client.resume);
       const stoppedAtMs = monotonicMs();
       await stage.until(
         "the next holder's write",
-        (_, message) => message.kind === "visited" && message.visit.grantedAtMs > stoppedAtMs,
+        (message) => message.kind === "visited" && message.visit.grantedAtMs > stoppedAtMs,
       );
       await stage.heal();
-      await stage.until(`${client.name} to wake`, (name, { kind }) => name === client.name && kind === "visited");
+      await stage.until(`${client.name} to wake`, ({ kind, ...of }) => of.client === client.name && kind === "visited");
     },
   },
 ];

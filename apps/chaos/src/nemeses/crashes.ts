@@ -2,7 +2,7 @@
 import { readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChaosNode, serverArgs } from "../world/node.ts";
+import type { ChaosNode } from "../world/node.ts";
 import { atBareMajority } from "./bare-majority.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
 
@@ -14,7 +14,7 @@ export const crashNemeses: readonly Nemesis[] = [
     description: "a server of a bare majority is killed, and restarts at once and empty (no persistence)",
     kind: "lock-breaking",
     pictured: true,
-    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
+    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty") }),
   },
   {
     name: "crash-guarded",
@@ -22,7 +22,7 @@ export const crashNemeses: readonly Nemesis[] = [
     kind: "survivable",
     pictured: true,
     guarded: true,
-    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
+    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty") }),
   },
   {
     name: "crash-everysec",
@@ -30,7 +30,7 @@ export const crashNemeses: readonly Nemesis[] = [
     kind: "lock-breaking",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "everysec"),
-      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", appendOnlyArgs("everysec")),
+      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", "everysec"),
     }),
     reset: keepNothing,
   },
@@ -41,7 +41,7 @@ export const crashNemeses: readonly Nemesis[] = [
     kind: "survivable",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "always"),
-      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", appendOnlyArgs("always")),
+      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", "always"),
     }),
     reset: keepNothing,
   },
@@ -65,7 +65,7 @@ function powerCut(): Nemesis {
         await stage.during(victim.name, "power cut", async () => {
           await victim.server.kill();
           await truncate(file, size);
-          await victim.server.restart(appendOnlyArgs("everysec"));
+          await victim.server.restart(argsOf(victim, "everysec"));
         });
       },
     }),
@@ -73,12 +73,12 @@ function powerCut(): Nemesis {
   };
 }
 
-function crash(stage: Stage, { name, server }: ChaosNode, label: string, args: readonly string[]): Promise<void> {
-  return stage.during(name, label, () => server.restart(args));
+async function crash(stage: Stage, victim: ChaosNode, label: string, fsync?: Fsync): Promise<void> {
+  await stage.during(victim.name, label, () => victim.server.restart(argsOf(victim, fsync)));
 }
 
-function appendOnlyArgs(fsync: Fsync): readonly string[] {
-  return [...serverArgs, "--appendonly", "yes", "--appendfsync", fsync];
+function argsOf({ args }: ChaosNode, fsync?: Fsync): readonly string[] {
+  return fsync === undefined ? args : [...args, "--appendonly", "yes", "--appendfsync", fsync];
 }
 
 /** Makes a running server write an append-only file, and waits until the file is complete. */

@@ -1,6 +1,7 @@
 import type { Dice } from "@holdfast/app-kit/dice";
+import type { ClientMessage } from "../client/messages.ts";
+import type { Client } from "../world/client.ts";
 import type { ChaosNode } from "../world/node.ts";
-import type { ChaosClient, Listener } from "../world/world.ts";
 
 /** A kind of fault that is injected into real servers, processes or connections. */
 export interface Nemesis {
@@ -35,7 +36,7 @@ export interface Stage {
   /** The nodes that it strikes. */
   readonly nodes: readonly ChaosNode[];
   /** The clients that it strikes. */
-  readonly clients: readonly ChaosClient[];
+  readonly clients: readonly Client[];
   readonly ttlMs: number;
   /** The duration of a fault, if nothing else ends it. */
   readonly durationMs: number;
@@ -43,7 +44,7 @@ export interface Stage {
   /** Starts a fault that lasts until `heal()`. */
   begin(lane: string, label: string, begin: () => Step, end: () => Step): Promise<void>;
   /** Runs an action that is a fault while it runs. */
-  during(lane: string, label: string, action: () => Step): Promise<void>;
+  during(lane: string, label: string, action: () => Step): Promise<unknown>;
   /** Runs an action whose effect lasts until the nemesis is reset. */
   fromNowOn(lane: string, label: string, action: () => Step): Promise<void>;
   /** Ends all faults. Safe to call more than once. */
@@ -65,7 +66,7 @@ export interface Stage {
 /** The result of an action. */
 export type Step = Promise<unknown> | unknown;
 /** Whether this is the expected message. */
-export type MessageTest = (...message: Parameters<Listener>) => boolean;
+export type MessageTest = (message: ClientMessage) => boolean;
 
 /** A wait timed out. */
 export class Stuck extends Error {

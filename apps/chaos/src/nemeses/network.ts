@@ -5,18 +5,12 @@ import { againAndAgain, onNodes, survivable } from "./strikes.ts";
 
 const restore = ({ proxy }: ChaosNode): Promise<void> => proxy.start();
 
-/** Cuts a node off: resets its connections, and refuses new ones. */
-export async function isolate({ proxy }: ChaosNode): Promise<void> {
-  await proxy.refuse();
-  proxy.cut();
-}
-
 export const networkNemeses: readonly Nemesis[] = [
   {
     ...survivable,
     name: "unreachable",
     description: "connections to a minority are reset, and new ones refused",
-    attack: onNodes("unreachable", isolate, restore),
+    attack: onNodes("unreachable", ({ proxy }) => proxy.stop(), restore),
   },
   {
     ...survivable,

@@ -6,7 +6,7 @@ import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { names } from "../names.ts";
 import type { ChaosOptions } from "../options.ts";
-import { startServers } from "../world/servers.ts";
+import { startServer } from "../world/servers.ts";
 import { createRecord } from "./record.ts";
 import { describeClaims, tracesLeft } from "./traces.ts";
 import type { SoakFunctions } from "./worker.ts";
@@ -32,7 +32,7 @@ const exitMs = 5_000;
  * nothing was violated, and nothing is left behind.
  */
 export async function soak({ seconds, seed }: ChaosOptions, cleanup: Cleanup): Promise<boolean> {
-  const servers = await startServers(5, cleanup);
+  const servers = await Promise.all(names("n", 5).map(() => startServer(cleanup)));
   const urls = servers.map(({ url }) => url);
   const workers: Worker[] = [];
   for (const [index, name] of names("w", 2).entries()) {

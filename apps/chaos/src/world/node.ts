@@ -9,22 +9,23 @@ export interface ChaosNode {
   /** Its name, such as `n1`. */
   readonly name: string;
   readonly server: RedisServer;
-  /** The proxy that clients connect to. */
+  /** The arguments with which it was started. */
+  readonly args: readonly string[];
+  /** A proxy that clients may connect to. */
   readonly proxy: TcpProxy;
   /** Its time of day, if the run has clocks that can be set. */
   readonly clock: FakeClock | undefined;
 }
 
-/** The arguments of all servers: no persistence, and the settings that `loading` needs. */
-export const serverArgs: readonly string[] = [
-  ...["--enable-debug-command", "local"],
-  ...["--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024"],
-];
-
 /** Starts a node. */
-export async function startNode(name: string, clock: FakeClock | undefined, cleanup: Cleanup): Promise<ChaosNode> {
-  const server = await startServer(cleanup, { args: serverArgs, env: clock?.env ?? {} });
+export async function startNode(
+  name: string,
+  args: readonly string[],
+  clock: FakeClock | undefined,
+  cleanup: Cleanup,
+): Promise<ChaosNode> {
+  const server = await startServer(cleanup, { args, env: clock?.env ?? {} });
   const proxy = await startTcpProxy({ port: server.port });
   cleanup.defer(() => proxy.close());
-  return { name, server, proxy, clock };
+  return { name, server, args, proxy, clock };
 }

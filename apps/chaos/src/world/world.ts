@@ -1,82 +1,80 @@
 import { resolve } from "node:path";
-import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import type { FromClient } from "../client/messages.ts";
-import type { ClientFunctions } from "../client/process.ts";
+import type { ClientMessage, ClientOrder } from "../client/messages.ts";
+import { connectStore } from "../client/store.ts";
+import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
+import { type Client, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
 import { type ChaosNode, startNode } from "./node.ts";
-import { type StoreServer, startStore } from "./servers.ts";
+import { startServer } from "./servers.ts";
 
 /** The parts of a run: real servers, each behind a proxy, client processes, and a store that is not attacked. */
-export interface World extends Pick<StoreServer, "look"> {
+export interface World {
   readonly nodes: readonly ChaosNode[];
-  readonly clients: readonly ChaosClient[];
+  readonly clients: readonly Client[];
+  /** Returns what the sets of this name hold, on the server that is not attacked. */
+  look(name: string): Promise<Sets>;
   /** Calls back for each message of a client, until the function that it returns is called. */
   listen(listener: Listener): () => void;
-  /** Rejects when a client process ends. */
+  /** Rejects when a client process ends that nobody has ended. */
   readonly broken: Promise<never>;
 }
 
-/** A client process, as its parent sees it. */
-export type ChaosClient = WorkerProcess<ClientFunctions>;
+/** Hears of the clients. */
+export type Listener = (message: ClientMessage) => void;
 
-export type Listener = (client: string, message: FromClient) => void;
-
+/** What a world is made of. */
 export interface WorldOptions {
-  readonly nodes: number;
-  readonly clients: number;
-  readonly ttlMs: number;
-  /** The modules that connect clients to the servers, in turn. */
-  readonly adapters: readonly string[];
+  /** The names of all servers that the run will ever have. */
+  readonly nodes: readonly string[];
+  readonly serverArgs: readonly string[];
   /** Whether the clocks of the servers can be set. */
   readonly clocks: boolean;
+  readonly clients: number;
+  /** The modules that connect clients to the servers, in turn. */
+  readonly adapters: readonly string[];
+  /** Where clients find a server. */
+  urlOf(node: ChaosNode): string;
+  /** How the clients lock. */
+  orderOf(index: number): Pick<ClientOrder, "redlock" | "clockAheadMs" | "ignoresEpochs">;
 }
 
 const program = new URL("../client/process.ts", import.meta.url);
 
-/** How long processes may take to start on a busy machine. */
-const startTimeoutMs = 60_000;
-
-/** Starts everything, and resolves when all clients are connected. */
+/** Starts everything, and resolves when all processes run. */
 export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promise<World> {
-  const { ttlMs, adapters } = options;
+  const { adapters, serverArgs, orderOf } = options;
   const makeClock = options.clocks ? await fakeClocks() : undefined;
   const nodes = await Promise.all(
-    names("n", options.nodes).map(async (name) => startNode(name, await makeClock?.(), cleanup)),
+    options.nodes.map(async (name) => startNode(name, serverArgs, await makeClock?.(), cleanup)),
   );
-  const { storeUrl, look } = await startStore(cleanup);
+  const { url: storeUrl } = await startServer(cleanup);
+  const { look, close } = await connectStore(storeUrl);
+  cleanup.defer(close);
   const listeners = new Set<Listener>();
-  const urls = nodes.map(({ proxy }) => `redis://127.0.0.1:${proxy.port}`);
-  const order = { urls, storeUrl, ttlMs, nodeTimeoutMs: Math.ceil(ttlMs * 0.15) };
-  const startClient = async (client: string, index: number): Promise<ChaosClient> => {
-    const tell = (message: FromClient): void => {
-      for (const listener of [...listeners]) listener(client, message);
-    };
-    const process = startWorkerProcess<ClientFunctions>(await bundleProgram(program), {
-      name: client,
-      events: { tell },
-    });
-    cleanup.defer(process.stop);
-    const adapter = adapters[index % adapters.length] as string;
-    const module = await bundleProgram(resolve(adapter));
-    await process.call("open", startTimeoutMs, { ...order, client, adapter, module });
-    return process;
+  const tell = (message: ClientMessage): void => {
+    for (const listener of [...listeners]) listener(message);
   };
-  const clients = await Promise.all(names("c", options.clients).map(startClient));
-  const broken = Promise.race(clients.map(({ ended }) => ended)).then(() => {
-    throw clients.find(({ endError }) => endError !== undefined)?.endError;
+  let reportBroken: (error: Error) => void = () => {};
+  const broken = new Promise<never>((_, reject) => {
+    reportBroken = reject;
   });
   broken.catch(() => {});
+  const urls = Object.fromEntries(nodes.map((node) => [node.name, options.urlOf(node)]));
+  const start = async (client: string, index: number): Promise<Client> => {
+    const adapter = adapters[index % adapters.length] as string;
+    const module = await bundleProgram(resolve(adapter));
+    const order = { ...orderOf(index), client, adapter, module, urls, storeUrl };
+    return startClient(await bundleProgram(program), order, { tell, broken: reportBroken }, cleanup);
+  };
+  const clients = await Promise.all(names("c", options.clients).map(start));
   return {
-    nodes,
-    clients,
-    look,
+    ...{ nodes, clients, look, broken },
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    broken,
   };
 }

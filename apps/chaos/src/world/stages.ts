@@ -6,6 +6,8 @@ export interface Stage {
   readonly epoch: number;
   /** The names of the servers: of one set, or of the old and the new one. */
   readonly sets: readonly [readonly string[]] | readonly [old: readonly string[], new: readonly string[]];
+  /** How long a node does not vote after its server restarted, in milliseconds; 0 for no guard. */
+  readonly restartGuardMs: number;
 }
 
 /** A change of the set of servers: the stages before, during and after it. */
@@ -16,14 +18,14 @@ export interface Change {
 }
 
 /** Returns the changes that lead from the first set of servers to the last one. */
-export function changesOf(sets: readonly (readonly string[])[]): readonly Change[] {
+export function changesOf(sets: readonly (readonly string[])[], restartGuardMs = 0): readonly Change[] {
   return sets.slice(1).map((after, index) => {
     const before = sets[index] as readonly string[];
     const epoch = 4 * index + 1;
     return {
-      before: { epoch, sets: [before] },
-      joint: { epoch: epoch + 2, sets: [before, after] },
-      after: { epoch: epoch + 4, sets: [after] },
+      before: { epoch, sets: [before], restartGuardMs },
+      joint: { epoch: epoch + 2, sets: [before, after], restartGuardMs },
+      after: { epoch: epoch + 4, sets: [after], restartGuardMs },
     };
   });
 }
@@ -34,11 +36,11 @@ const all = names("n", 11);
 export const threeToFiveToFive: readonly (readonly string[])[] = [all.slice(0, 3), all.slice(1, 6), all.slice(6)];
 
 /** Returns the names of all servers of a stage. */
-export function serversOf({ sets }: Stage): readonly string[] {
+export function serversOf({ sets }: Pick<Stage, "sets">): readonly string[] {
   return [...new Set(sets.flat())];
 }
 
 /** Describes a stage, such as `epoch 3: n1 n2 n3 and n2 n3 n4`. */
-export function describeStage({ epoch, sets }: Stage): string {
+export function describeStage({ epoch, sets }: Pick<Stage, "epoch" | "sets">): string {
   return `epoch ${epoch}: ${sets.map((set) => set.join(" ")).join(" and ")}`;
 }

@@ -1,0 +1,82 @@
+import { monotonicMs } from "@holdfast/testkit/monotonic";
+import type { ClientError, ClientMessage, Granted } from "../client/messages.ts";
+import type { Band, Visit } from "./visit.ts";
+
+/** Everything that clients report, and the faults that strike meanwhile. */
+export interface Journal {
+  readonly granted: readonly Granted[];
+  readonly visits: readonly Visit[];
+  /** The errors that clients got, other than those of clients that had just been paused, and may have lost their locks. */
+  readonly errors: readonly ClientError[];
+  /** The faults of servers and clients. */
+  readonly bands: readonly Band[];
+  hear(message: ClientMessage): void;
+  /** Records a fault while it lasts. */
+  during<T>(lane: string, label: string, fault: () => Promise<T> | T): Promise<T>;
+  /** Records a fault that begins now. */
+  begin(lane: string, label: string): Band;
+}
+
+/** How long a message of a client may be under way, in milliseconds. Those that a kill overtakes never arrive. */
+const underwayMs = 50;
+
+/** How long after a pause a client may notice that its lock was lost, in milliseconds. */
+const noticeMs = 2_000;
+
+/** Starts an empty journal. */
+export function startJournal(): Journal {
+  const granted: Granted[] = [];
+  const visits: Visit[] = [];
+  const errors: ClientError[] = [];
+  const bands: Band[] = [];
+  /** The locks that are held, by client and resource, and when the client began to release them. */
+  const held = new Map<string, { readonly lock: Granted; endMs: number }>();
+  const keyOf = ({ client, resource }: { client: string; resource: string }): string => `${client} ${resource}`;
+  const hear = (message: ClientMessage): void => {
+    if (message.kind === "granted") {
+      const { kind: _, ...lock } = message;
+      granted.push(lock);
+      held.set(keyOf(lock), { lock, endMs: Number.POSITIVE_INFINITY });
+    } else if (message.kind === "releasing") {
+      const holding = held.get(keyOf(message));
+      if (holding) holding.endMs = message.atMs;
+    } else if (message.kind === "visited") {
+      visits.push(message.visit);
+      held.delete(keyOf(message.visit));
+    } else if (message.kind === "failed") {
+      if (!wasPaused(message, bands)) errors.push(message);
+    } else if (message.kind === "killed") {
+      for (const [key, { lock, endMs }] of held) {
+        if (lock.client !== message.client) continue;
+        held.delete(key);
+        visits.push(abandoned(lock, Math.min(message.atMs, endMs)));
+      }
+    }
+  };
+  const begin = (lane: string, label: string): Band => {
+    const band = { lane, label, fromMs: monotonicMs(), toMs: Number.POSITIVE_INFINITY };
+    bands.push(band);
+    return band;
+  };
+  return {
+    ...{ granted, visits, errors, bands, hear, begin },
+    async during(lane, label, fault) {
+      const band = begin(lane, label);
+      try {
+        return await fault();
+      } finally {
+        band.toMs = monotonicMs();
+      }
+    },
+  };
+}
+
+function wasPaused({ client, atMs }: ClientError, bands: readonly Band[]): boolean {
+  return bands.some(({ lane, fromMs, toMs }) => lane === client && atMs >= fromMs && atMs <= toMs + noticeMs);
+}
+
+/** The visit of a client that was killed during it: it held its lock until then unless it was releasing it. */
+function abandoned({ waitedMs: _, ...lock }: Granted, untilMs: number): Visit {
+  const heldUntilMs = Math.max(lock.grantedAtMs, untilMs - underwayMs);
+  return { ...lock, heldUntilMs, end: "lost", wroteAtMs: null, element: "", plain: "skipped", fenced: "skipped" };
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
+import type { ClientMessage, ClientOrder, Task } from "../client/messages.ts";
+import type { ClientFunctions } from "../client/process.ts";
+import type { Stage } from "./stages.ts";
+import { createTurns } from "./turns.ts";
+
+/** How long anything that a client is asked for may take: it waits for locks that other clients hold. */
+const patienceMs = 90_000;
+
+/** A client, as its parent sees it: one process after another. */
+export interface Client {
+  readonly name: string;
+  readonly stage: Stage;
+  /** Whether nothing is done to the client at the moment. */
+  readonly isIdle: boolean;
+  /** Enters a stage, and starts to carry out these tasks. */
+  work(stage: Stage, tasks: readonly Task[]): Promise<void>;
+  /** Ends the tasks, and resolves when the client holds no lock. */
+  stop(): Promise<void>;
+  /** Takes the client to another stage: with a second `Redlock`, or by a restart of the process. */
+  enter(stage: Stage, how: "second Redlock" | "restart"): Promise<void>;
+  /** Kills the process, and starts another one with the same tasks after a while. */
+  kill(downMs: number): Promise<void>;
+  /** Stops the process from running for a while. */
+  pauseFor(pauseMs: number): Promise<void>;
+  pause(): void;
+  resume(): void;
+  /** Lets the client release its locks, and ends it. */
+  leave(): Promise<void>;
+}
+
+/** What a client tells, and to whom. */
+export interface ClientWatch {
+  tell(message: ClientMessage): void;
+  /** Called when the process ends, and nobody has ended it. */
+  broken(error: Error): void;
+}
+
+/** Starts a client, and resolves when its process is connected to the store. */
+export async function startClient(
+  program: string,
+  order: ClientOrder,
+  { tell, broken }: ClientWatch,
+  cleanup: Cleanup,
+): Promise<Client> {
+  const { client } = order;
+  let job: { stage: Stage; tasks: readonly Task[] } | undefined;
+  let process: WorkerProcess<ClientFunctions>;
+  let waiting = 0;
+  const turns = createTurns();
+  /** Does one thing after another to this client. */
+  const inTurn = (action: () => Promise<void>): Promise<void> => {
+    waiting += 1;
+    return turns(action).finally(() => {
+      waiting -= 1;
+    });
+  };
+  const expectedEnds = new WeakSet<object>();
+  const kill = (): Promise<void> => {
+    expectedEnds.add(process);
+    return process.stop();
+  };
+  const launch = async (): Promise<void> => {
+    const launched = startWorkerProcess<ClientFunctions>(program, { name: client, events: { tell } });
+    process = launched;
+    cleanup.defer(launched.stop);
+    void launched.ended.then(() => {
+      if (!expectedEnds.has(launched)) broken(launched.endError as Error);
+    });
+    await launched.call("open", patienceMs, order);
+    if (job) await begin(job.stage, job.tasks);
+  };
+  const begin = async (stage: Stage, tasks: readonly Task[]): Promise<void> => {
+    job = { stage, tasks };
+    await process.call("enter", patienceMs, stage);
+    await process.call("work", patienceMs, tasks);
+  };
+  const end = async (): Promise<void> => {
+    await process.call("leave", patienceMs);
+    await kill();
+  };
+  await launch();
+  return {
+    name: client,
+    get stage() {
+      return job?.stage as Stage;
+    },
+    get isIdle() {
+      return waiting === 0;
+    },
+    work: (stage, tasks) => inTurn(() => begin(stage, tasks)),
+    stop: () => inTurn(() => process.call("stop", patienceMs)),
+    enter: (stage, how) =>
+      inTurn(async () => {
+        if (how === "restart") await end();
+        job = { tasks: job?.tasks ?? [], stage };
+        if (how === "restart") await launch();
+        else await process.call("enter", patienceMs, stage);
+      }),
+    kill: (downMs) =>
+      inTurn(async () => {
+        const atMs = monotonicMs();
+        await kill();
+        tell({ kind: "killed", client, atMs });
+        await sleep(downMs);
+        await launch();
+      }),
+    pauseFor: (pauseMs) =>
+      inTurn(async () => {
+        process.pause();
+        await sleep(pauseMs);
+        process.resume();
+      }),
+    pause: () => process.pause(),
+    resume: () => process.resume(),
+    leave: () => inTurn(end),
+  };
+}
