@@ -41,8 +41,7 @@ export async function run(
   const redlock = { ttlMs, nodeTimeoutMs, waitTimeoutMs: ttlMs, retryDelayMaxMs: 1.5 * nodeTimeoutMs };
   const world = await startWorld(
     {
-      ...{ ...options, nodes: names("n", options.nodes), serverArgs, clocks },
-      urlOf: ({ proxy }) => `redis://127.0.0.1:${proxy.port}`,
+      ...{ ...options, nodes: names("n", options.nodes), serverArgs, clocks, proxied: true },
       orderOf: () => ({ redlock, clockAheadMs: 0, ignoresEpochs: false }),
     },
     cleanup,

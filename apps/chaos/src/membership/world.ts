@@ -49,9 +49,8 @@ export async function startWorld(
   const redlock = { ttlMs, nodeTimeoutMs: ttlMs / 6, waitTimeoutMs: 60_000 };
   const world = await base.startWorld(
     {
-      ...{ clients: options.clients, adapters, serverArgs, clocks: false },
+      ...{ clients: options.clients, adapters, serverArgs, clocks: false, proxied: false },
       nodes: [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))],
-      urlOf: ({ server }) => server.url,
       orderOf: (index) => ({
         ...{ redlock, ignoresEpochs: options.without === "epochs" },
         clockAheadMs: clockErrorOf(index, dice, options),

@@ -1,5 +1,6 @@
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
+import { beginOn, onProxies, reconnect } from "./strikes.ts";
 
 /** The fault of the node beyond the minority. */
 export interface Blow {
@@ -24,14 +25,8 @@ export function atBareMajority(blow: Blow): Pick<Nemesis, "nodes" | "clients" | 
       const [victim, ...minority] = stage.nodes;
       if (victim === undefined) return;
       await blow.prepare?.(victim);
-      const cutOff = (node: ChaosNode): Promise<void> =>
-        stage.begin(
-          node.name,
-          "unreachable",
-          () => node.proxy.stop(),
-          () => node.proxy.start(),
-        );
-      await Promise.all(minority.map(cutOff));
+      const cutOff = onProxies((proxy) => proxy.stop());
+      await beginOn(stage, minority, "unreachable", cutOff, reconnect);
       await blow.beforeGrant?.(victim);
       await stage.nextGrant("a lock of a bare majority");
       await blow.strike(stage, victim);

@@ -1,8 +1,28 @@
+import type { TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage, Step } from "./nemesis.ts";
 
 /** What most of these nemeses are. */
 export const survivable = { kind: "survivable", nodes: "minority", clients: 0 } as const;
+
+/** Begins the same fault on several nodes. */
+export async function beginOn(
+  stage: Pick<Stage, "begin">,
+  nodes: readonly ChaosNode[],
+  label: string,
+  begin: (node: ChaosNode) => Step,
+  end: (node: ChaosNode) => Step,
+): Promise<void> {
+  const strike = (node: ChaosNode): Promise<void> => {
+    return stage.begin(
+      node.name,
+      label,
+      () => begin(node),
+      () => end(node),
+    );
+  };
+  await Promise.all(nodes.map(strike));
+}
 
 /** Strikes all of its nodes with the same fault, for a while. */
 export function onNodes(
@@ -11,19 +31,18 @@ export function onNodes(
   end: (node: ChaosNode) => Step,
 ): Nemesis["attack"] {
   return async (stage) => {
-    await Promise.all(
-      stage.nodes.map((node) =>
-        stage.begin(
-          node.name,
-          label,
-          () => begin(node, stage),
-          () => end(node),
-        ),
-      ),
-    );
+    await beginOn(stage, stage.nodes, label, (node) => begin(node, stage), end);
     await stage.last();
   };
 }
+
+/** Does something to each connection of a node, or of a client. */
+export function onProxies(act: (proxy: TcpProxy) => Step) {
+  return ({ proxies }: { proxies: readonly TcpProxy[] }): Step => Promise.all(proxies.map(act));
+}
+
+/** Ends every fault of the connections. */
+export const reconnect = onProxies((proxy) => proxy.start());
 
 /** Strikes all of its nodes repeatedly, for a while. */
 export function againAndAgain(label: string, everyMs: number, strike: (node: ChaosNode) => Step): Nemesis["attack"] {

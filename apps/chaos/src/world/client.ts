@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
+import type { TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { ClientMessage, ClientOrder, Task } from "../client/messages.ts";
@@ -13,6 +14,8 @@ const patienceMs = 90_000;
 /** A client, as its parent sees it: one process after another. */
 export interface Client {
   readonly name: string;
+  /** Its connections to the servers, if they are proxied. */
+  readonly proxies: readonly TcpProxy[];
   readonly stage: Stage;
   /** Whether nothing is done to the client at the moment. */
   readonly isIdle: boolean;
@@ -43,6 +46,7 @@ export interface ClientWatch {
 export async function startClient(
   program: string,
   order: ClientOrder,
+  proxies: readonly TcpProxy[],
   { tell, broken }: ClientWatch,
   cleanup: Cleanup,
 ): Promise<Client> {
@@ -84,7 +88,7 @@ export async function startClient(
   };
   await launch();
   return {
-    name: client,
+    ...{ name: client, proxies },
     get stage() {
       return job?.stage as Stage;
     },

@@ -35,8 +35,8 @@ export interface WorldOptions {
   readonly clients: number;
   /** The modules that connect clients to the servers, in turn. */
   readonly adapters: readonly string[];
-  /** Where clients find a server. */
-  urlOf(node: ChaosNode): string;
+  /** Whether each client has proxies of its own. */
+  readonly proxied: boolean;
   /** How the clients lock. */
   orderOf(index: number): Pick<ClientOrder, "redlock" | "clockAheadMs" | "ignoresEpochs">;
 }
@@ -47,9 +47,10 @@ const program = new URL("../client/process.ts", import.meta.url);
 export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promise<World> {
   const { adapters, serverArgs, orderOf } = options;
   const makeClock = options.clocks ? await fakeClocks() : undefined;
-  const nodes = await Promise.all(
-    options.nodes.map(async (name) => startNode(name, serverArgs, await makeClock?.(), cleanup)),
-  );
+  const proxyCount = options.proxied ? options.clients : 0;
+  const start = async (name: string): Promise<ChaosNode> =>
+    startNode({ name, args: serverArgs, clock: await makeClock?.() }, proxyCount, cleanup);
+  const nodes = await Promise.all(options.nodes.map(start));
   const { url: storeUrl } = await startServer(cleanup);
   const { look, close } = await connectStore(storeUrl);
   cleanup.defer(close);
@@ -62,14 +63,17 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
     reportBroken = reject;
   });
   broken.catch(() => {});
-  const urls = Object.fromEntries(nodes.map((node) => [node.name, options.urlOf(node)]));
-  const start = async (client: string, index: number): Promise<Client> => {
+  const startOne = async (client: string, index: number): Promise<Client> => {
     const adapter = adapters[index % adapters.length] as string;
     const module = await bundleProgram(resolve(adapter));
+    const proxies = nodes.flatMap((node) => node.proxies[index] ?? []);
+    const urls = Object.fromEntries(
+      nodes.map(({ name, server }, number) => [name, `redis://127.0.0.1:${(proxies[number] ?? server).port}`]),
+    );
     const order = { ...orderOf(index), client, adapter, module, urls, storeUrl };
-    return startClient(await bundleProgram(program), order, { tell, broken: reportBroken }, cleanup);
+    return startClient(await bundleProgram(program), order, proxies, { tell, broken: reportBroken }, cleanup);
   };
-  const clients = await Promise.all(names("c", options.clients).map(start));
+  const clients = await Promise.all(names("c", options.clients).map(startOne));
   return {
     ...{ nodes, clients, look, broken },
     listen(listener) {
