@@ -59,10 +59,13 @@ Usage: pnpm chaos [options]
 Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
 `;
 
+/** Returns the file of one of our adapters. */
+export function adapterFile(name: string): string {
+  return fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url));
+}
+
 /** The modules that connect clients to the servers unless the run has others. */
-export const adapters = ["ioredis", "node-redis"].map((name) =>
-  fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url)),
-);
+export const adapters = ["ioredis", "node-redis"].map(adapterFile);
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<ChaosOptions> {

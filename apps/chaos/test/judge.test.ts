@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { History } from "../src/history/visit.ts";
+import { startJournal } from "../src/history/journal.ts";
+import type { History, Visit } from "../src/history/visit.ts";
 import { judge } from "../src/judge.ts";
 import { nemeses } from "../src/nemeses/index.ts";
 import type { Nemesis } from "../src/nemeses/nemesis.ts";
-import type { SoakLock } from "../src/soak/program.ts";
-import { createRecord } from "../src/soak/record.ts";
-import type { Work } from "../src/soak/worker.ts";
+import { judgeRound } from "../src/soak/judge.ts";
 import { historyOf, visit } from "./visits.ts";
 
 function violations(kind: Nemesis["kind"], history: History): readonly string[] {
@@ -60,34 +59,27 @@ describe("judge()", () => {
   });
 });
 
-describe("createRecord()", () => {
-  const lock = (client: string, fromMs: number, toMs: number, more: Partial<SoakLock> = {}): SoakLock => ({
-    ...{ ...visit(client, fromMs, toMs), resources: ["a", "b"], how: "acquire", isExtended: false, isNested: true },
-    ...more,
-  });
-  const roundOf = (...locks: SoakLock[]): [Work] => [{ locks, gaveUp: 1, failures: [], hang: [] }];
+describe("judgeRound()", () => {
+  const judged = (visits: Visit[], last = new Map()) => judgeRound({ ...startJournal(), visits }, last);
 
-  test("createRecord() accepts locks that follow each other, and counts them", () => {
-    const record = createRecord();
-    expect(record.add(roundOf(lock("p", 10, 20), lock("q", 15, 40, { resources: ["c"] })))).toEqual([]);
-    expect(record.add(roundOf(lock("q", 20, 30, { resources: ["b"] })))).toEqual([]);
-    expect(record.lines().join()).toMatch(/3; .* 3 by acquire, .* 1 of several resources, 3 nested, .* 2 given up/);
-    expect(record.neverDone()).toContain("no lock was extended");
+  test("judgeRound() accepts locks that follow each other, and those of different resources", () => {
+    const visits = [visit("p", 10, 20, { resource: "a,b" }), visit("q", 15, 40, { resource: "c" })];
+    expect(judged([...visits, visit("r", 20, 30, { resource: "b" })])).toEqual([]);
   });
 
-  test("createRecord() finds two programs in one resource, and a lock that was lost", () => {
-    const locks = [lock("p", 10, 20), lock("q", 15, 30, { resources: ["b", "c"], end: "lost" })];
-    expect(createRecord().add(roundOf(...locks))).toEqual([
+  test("judgeRound() finds two programs in one resource, and a lock that was lost", () => {
+    const visits = [visit("p", 10, 20, { resource: "a,b" }), visit("q", 15, 30, { resource: "b,c", end: "lost" })];
+    expect(judged(visits)).toEqual([
       "grants while another client held the lock: 1",
       "q (token 1015) got a lock 5 ms before that of p (token 1010) ended: released",
       "q lost its lock on b,c",
     ]);
   });
 
-  test("createRecord() finds a token that does not grow, also after a round and in attempts at the same time", () => {
-    const record = createRecord();
-    record.add(roundOf(lock("p", 10, 20, { resources: ["a"], fence: 7 })));
-    const locks = [lock("q", 30, 40, { resources: ["a"], fence: 7 }), lock("r", 50, 60, { fence: 6, attemptAtMs: 5 })];
-    expect(record.add(roundOf(...locks))).toEqual(["tokens that are not larger than all before: 2"]);
+  test("judgeRound() finds a token that does not grow, also after a round and in attempts at the same time", () => {
+    const last = new Map();
+    judged([visit("p", 10, 20, { resource: "a", fence: 7 })], last);
+    const visits = [visit("q", 30, 40, { resource: "a", fence: 7 }), visit("r", 50, 60, { resource: "a,b", fence: 6 })];
+    expect(judged(visits, last)).toEqual(["tokens that are not larger than all before: 2"]);
   });
 });

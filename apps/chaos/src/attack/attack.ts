@@ -5,6 +5,7 @@ import type { History } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Slice } from "../schedule.ts";
+import type { Client } from "../world/client.ts";
 import type { World } from "../world/world.ts";
 import { type OpenStage, openStage } from "./stage.ts";
 
@@ -29,7 +30,8 @@ export async function attack(
   const sets = [world.nodes.map(({ name }) => name)] as const;
   const servers = { epoch: 1, sets, restartGuardMs: nemesis.guarded ? ttlMs : 0 };
   const task = taskOf(slice, ttlMs, mode === "election");
-  await Promise.all(world.clients.map((client) => client.work(servers, [task])));
+  const work = (client: Client, index: number) => client.work(servers, [{ ...task, seed: slice.seed + index }]);
+  await Promise.all(world.clients.map(work));
   try {
     const stuck = await strike(stage, nemesis);
     const toMs = monotonicMs();
@@ -59,12 +61,12 @@ async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
   return stuck;
 }
 
-function taskOf({ number, nemesis }: Slice, ttlMs: number, election: boolean): Task {
+function taskOf({ number, nemesis, seed }: Slice, ttlMs: number, election: boolean): Task {
   // A term is longer than a lock, as each client waits for a second after it.
   const shares = nemesis.longVisits ? [0.6, 0.8] : election ? [0.1, 0.3] : [0.02, 0.06];
   const [shortestMs = 0, longestMs = 0] = shares.map((share) => share * ttlMs);
   return {
-    ...{ resources: [resource], sets: `${number}:`, election, extendEvery: 4 },
-    ...{ dwellMs: [shortestMs, longestMs], restMs: [0, 10] },
+    ...{ resources: [resource], sets: `${number}:`, election, extendEvery: 4, seed },
+    ...{ dwellMs: [Math.ceil(shortestMs), Math.floor(longestMs)], restMs: [0, 10] },
   };
 }

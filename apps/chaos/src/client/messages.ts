@@ -29,14 +29,21 @@ export interface Task {
   readonly election?: boolean;
   /** Whether locks are extended automatically. */
   readonly autoExtend?: boolean;
+  /**
+   * Whether it asks for locks in all ways, of up to four resources, nests them, and ends only after its current locks. Calls
+   * that may give up do so within this time, in milliseconds.
+   */
+  readonly mixed?: { readonly patienceMsMax: number };
   /** Every so many visits, the lock is extended during the visit. */
   readonly extendEvery: number;
   /** The shortest and the longest visit, in milliseconds. */
   readonly dwellMs: readonly [number, number];
   /** The shortest and the longest time from one visit to the next call, in milliseconds. */
   readonly restMs: readonly [number, number];
-  /** What the names of its sets begin with. They end with the resource. */
-  readonly sets: string;
+  /** What the names of its sets begin with. They end with the resource. Without, it visits no sets. */
+  readonly sets?: string;
+  /** Draws all of this. */
+  readonly seed: number;
 }
 
 /** A lock that was granted. Times are on the clock that all processes of the machine share. */

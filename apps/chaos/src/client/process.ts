@@ -1,46 +1,42 @@
 /** A client in a process of its own, which goes on locking while it is attacked or its servers change. */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { collectGarbage } from "@holdfast/app-kit/garbage";
 import { serveParent } from "@holdfast/app-kit/worker";
 import { type LockNode, Redlock, systemClock } from "@holdfast/core";
-import { election } from "@holdfast/core/election";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { ChaosAdapter } from "../adapter.ts";
 import { connectStage } from "../world/connect.ts";
 import type { Stage } from "../world/stages.ts";
 import type { ClientMessage, ClientOrder, Task } from "./messages.ts";
 import { connectStore } from "./store.ts";
-import { type Hold, visit } from "./visit.ts";
+import { carryOut, type Desk, type Locks } from "./tasks.ts";
 
-/** A `Redlock` of one stage. */
-interface Locks {
-  readonly stage: Stage;
-  readonly redlock: Redlock;
-  /** Ends the waits for locks, because the next stage has begun. */
-  readonly leaving: AbortController;
-  /** The locks that are held. */
-  readonly held: Set<Promise<unknown>>;
-  close(): Promise<void> | void;
-}
+/** How long handles may take to close, in milliseconds. */
+const closeMs = 5_000;
 
+let handlesBefore: readonly string[];
 let order: ClientOrder;
 let connect: ChaosAdapter["connect"];
 let store: Awaited<ReturnType<typeof connectStore>>;
-let locks: Locks | undefined;
-let stopping = new AbortController();
+let desk: Desk;
+let stopping: AbortController;
 let loops: Promise<unknown> = Promise.resolve();
-let visits = 0;
-/** When the latest attempt for each resource began. */
-const attemptsAtMs = new Map<string, number>();
 
 const functions = {
   /** Connects to the store. */
   async open(given: ClientOrder): Promise<void> {
     order = given;
+    handlesBefore = process.getActiveResourcesInfo();
     const adapter: Partial<ChaosAdapter> = await import(order.module);
     if (typeof adapter.connect !== "function") throw new TypeError(`${order.adapter} exports no function connect`);
     connect = adapter.connect;
     store = await connectStore(order.storeUrl);
+    desk = {
+      ...{ client: order.client, locks: undefined, stopping: AbortSignal.abort(), visits: 0 },
+      ...{ attemptsAtMs: new Map(), steps: new Map(), deeds: new Map(), setsOf: store.of },
+      tell: (message) => parent.emit("tell", message),
+    };
   },
 
   /**
@@ -48,16 +44,17 @@ const functions = {
    * resolves when the locks of the first one have ended.
    */
   async enter(stage: Stage): Promise<void> {
-    if (isDeepStrictEqual(stage, locks?.stage)) return;
-    const former = locks;
-    locks = await openLocks(stage);
+    const former = desk.locks;
+    if (isDeepStrictEqual(stage, former?.stage)) return;
+    desk.locks = await openLocks(stage);
     await leave(former);
   },
 
   /** Starts to carry out these tasks, side by side. */
   work(tasks: readonly Task[]): void {
     stopping = new AbortController();
-    loops = Promise.all(tasks.map((task) => (task.election ? lead(task) : takeLocks(task))));
+    desk.stopping = stopping.signal;
+    loops = Promise.all(tasks.map((task, index) => carryOut(desk, `${order.client}.${index + 1}`, task)));
   },
 
   /** Ends the tasks, and resolves when no lock is held. */
@@ -66,10 +63,33 @@ const functions = {
     await loops;
   },
 
-  /** Ends everything, so that the process can end. */
-  async leave(): Promise<void> {
+  /** Describes what all tasks are doing, if one of them has waited for a lock for that long. */
+  hang(ms: number): string[] {
+    const steps = [...desk.steps].map(([name, step]) => ({ ...step, name, forMs: monotonicMs() - step.sinceMs }));
+    if (!steps.some(({ isWait, forMs }) => isWait && forMs >= ms)) return [];
+    return steps.map(({ name, what, forMs }) => `${name} ${what} since ${(forMs / 1_000).toFixed(1)} s`);
+  },
+
+  /** Returns how often something was done. */
+  deeds: () => desk.deeds,
+
+  /** Returns the heap in use after garbage collection, in MB. */
+  async heapMb(): Promise<number> {
+    for (let pass = 0; pass < 4; pass++) {
+      collectGarbage();
+      await sleep(10); // for memory that a callback frees
+    }
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  },
+
+  /** Closes everything, returns the kinds of the handles that are still open, and lets the process exit. */
+  async leave(): Promise<string[]> {
     await functions.stop();
-    await leave(locks);
+    await leave(desk.locks);
+    store.close();
+    const left = await leftOpen();
+    void parent.leave();
+    return left;
   },
 };
 
@@ -77,10 +97,6 @@ const functions = {
 export type ClientFunctions = typeof functions;
 
 const parent = serveParent<{ tell(message: ClientMessage): void }>(functions);
-
-function tell(message: ClientMessage): void {
-  parent.emit("tell", message);
-}
 
 async function openLocks(stage: Stage): Promise<Locks> {
   const { clockAheadMs, urls, ignoresEpochs } = order;
@@ -96,7 +112,7 @@ async function openLocks(stage: Stage): Promise<Locks> {
     clock: { ...systemClock, wallMs: () => systemClock.wallMs() + clockAheadMs },
     observer: {
       attemptSettled({ resources, elapsedMs }) {
-        attemptsAtMs.set(String(resources), monotonicMs() - elapsedMs);
+        desk.attemptsAtMs.set(String(resources), monotonicMs() - elapsedMs);
       },
     },
   });
@@ -117,85 +133,14 @@ async function leave(former: Locks | undefined): Promise<void> {
   await former.close();
 }
 
-async function takeLocks(task: Task): Promise<void> {
-  const { resources, quietResources = [] } = task;
-  while (!stopping.signal.aborted) {
-    const isJoint = locks?.stage.sets.length === 2;
-    const all = isJoint ? resources : [...resources, ...quietResources];
-    await takeLock(all[Math.floor(Math.random() * all.length)] as string, task);
-    await sleep(between(task.restMs));
-  }
-}
-
-/** Acquires a lock, with the `Redlock` of the next stage if it opens meanwhile, and adds an element to the store. */
-async function takeLock(resource: string, task: Task): Promise<void> {
-  const calledAtMs = monotonicMs();
-  while (!stopping.signal.aborted) {
-    const { redlock, stage, leaving, held } = locks as Locks;
-    if (stage.sets.length === 2 && task.quietResources?.includes(resource)) return;
-    const signal = AbortSignal.any([stopping.signal, leaving.signal]);
-    const lock = await redlock.acquire(resource, { autoExtend: task.autoExtend, signal }).catch((error: Error) => {
-      if (!signal.aborted) fail(stage.epoch, `acquire: ${error.message}`);
-    });
-    if (lock !== undefined) {
-      const ended = visitUnder(lock, resource, task, { epoch: stage.epoch, calledAtMs });
-      held.add(ended);
-      await ended.finally(() => held.delete(ended));
+/** Waits until nothing more keeps the process alive than at the start, and returns what does after a time limit. */
+async function leftOpen(): Promise<string[]> {
+  for (const endMs = monotonicMs() + closeMs; ; await sleep(20)) {
+    const left = process.getActiveResourcesInfo();
+    for (const kind of handlesBefore) {
+      const index = left.indexOf(kind);
+      if (index !== -1) left.splice(index, 1);
     }
-    if (lock !== undefined || !leaving.signal.aborted) return;
+    if (left.length === 0 || monotonicMs() > endMs) return left;
   }
-}
-
-/** Leads in turn with the other clients. Every third term ends while it is being extended. */
-async function lead(task: Task): Promise<void> {
-  const { redlock, stage } = locks as Locks;
-  const [resource] = task.resources as [string];
-  const { signal } = stopping;
-  let terms = 0;
-  let calledAtMs = monotonicMs();
-  for await (const term of election(redlock, resource, { label: order.client }).campaign({ signal })) {
-    terms += 1;
-    const release = (): Promise<void> => {
-      if (terms % 3 === 0) term.extend().catch(() => {}); // the term ends before the replies
-      return term.resign();
-    };
-    const hold: Hold = {
-      fence: term.fence,
-      get signal() {
-        return term.signal;
-      },
-      remainingMs: () => term.remainingMs(),
-      extend: () => term.extend(),
-      release,
-    };
-    await visitUnder(hold, resource, task, { epoch: stage.epoch, calledAtMs });
-    calledAtMs = monotonicMs();
-  }
-}
-
-/** How a client came by a lock. */
-interface Occasion {
-  readonly epoch: number;
-  readonly calledAtMs: number;
-}
-
-async function visitUnder(lock: Hold, resource: string, task: Task, { epoch, calledAtMs }: Occasion): Promise<void> {
-  visits += 1;
-  await visit(lock, {
-    ...{ client: order.client, resource, epoch, calledAtMs, tell },
-    attemptAtMs: attemptsAtMs.get(resource) ?? calledAtMs,
-    element: `${order.client}-${process.pid}.${visits}`,
-    dwellMs: between(task.dwellMs),
-    extend: visits % task.extendEvery === 0,
-    store: store.of(`${task.sets}${resource}`),
-    fail: (message) => fail(epoch, message),
-  });
-}
-
-function fail(epoch: number, message: string): void {
-  tell({ kind: "failed", client: order.client, epoch, atMs: monotonicMs(), message });
-}
-
-function between([least, most]: readonly [number, number]): number {
-  return least + Math.random() * (most - least);
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
 import type { ClientMessage } from "./messages.ts";
 import type { Store } from "./store.ts";
+import { pause } from "./ways.ts";
 
 /** A lock, or the term of a leader. */
 export interface Hold {
@@ -25,10 +25,13 @@ export interface Errand {
   readonly extend: boolean;
   readonly calledAtMs: number;
   readonly attemptAtMs: number;
-  readonly store: Store;
+  /** The sets, if there are any. */
+  readonly store: Store | undefined;
+  /** Called in the middle of the visit. */
+  inside(): Promise<void>;
   tell(message: ClientMessage): void;
   /** Called for an error of the lock, which a fault may explain. */
-  fail(message: string): void;
+  fail(what: "extend" | "release" | "lost", error: Error): void;
 }
 
 /**
@@ -42,27 +45,30 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   const { grantedAtMs } = belief;
   const waitedMs = grantedAtMs - errand.calledAtMs;
   tell({ kind: "granted", client, resource, epoch, fence, attemptAtMs, grantedAtMs, waitedMs });
-  const plainNewest = await store.plain.read();
-  const fencedNewest = await store.fenced.read(fence);
-  await sleep(dwellMs / 2);
-  if (errand.extend) await lock.extend().then(belief.renew, () => {}); // a failure shows in the signal
+  const plainNewest = await store?.plain.read();
+  const fencedNewest = await store?.fenced.read(fence);
+  await pause(dwellMs / 2);
+  if (errand.extend) await lock.extend().then(belief.renew, (error) => errand.fail("extend", error));
+  await errand.inside();
   let plain: Visit["plain"] = "skipped";
   let wroteAtMs: number | null = null;
   let fenced: Visit["fenced"] = fencedNewest === null ? "refused" : "skipped";
   if (!lock.signal.aborted) {
     tell({ kind: "writing", client, resource });
-    await sleep(dwellMs / 2);
-    await store.plain.write(plainNewest, element);
-    wroteAtMs = monotonicMs();
-    plain = wroteAtMs <= belief.validUntilMs() ? "written" : "late";
-    if (fencedNewest !== null)
+    await pause(dwellMs / 2);
+    if (plainNewest !== undefined) {
+      await store?.plain.write(plainNewest, element);
+      wroteAtMs = monotonicMs();
+      plain = wroteAtMs <= belief.validUntilMs() ? "written" : "late";
+    }
+    if (store && typeof fencedNewest === "string")
       fenced = (await store.fenced.write(fence, fencedNewest, element)) === null ? "refused" : "written";
   }
   const { heldUntilMs, end } = belief.end();
   const { aborted, reason } = lock.signal;
   tell({ kind: "releasing", client, resource, atMs: monotonicMs() });
-  await lock.release().catch((error) => errand.fail(`release: ${error.message}`)); // the lock ends with its ttl
-  if (aborted) errand.fail(`lost: ${(reason as Error).message}`);
+  await lock.release().catch((error) => errand.fail("release", error)); // the lock ends with its ttl
+  if (aborted) errand.fail("lost", reason as Error);
   const held = { client, resource, epoch, fence, attemptAtMs, grantedAtMs, heldUntilMs, end };
   const recorded = { ...held, wroteAtMs, element, plain, fenced };
   tell({ kind: "visited", client, visit: recorded });
@@ -70,7 +76,7 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
 }
 
 /** Records how long a client may rely on its lock. */
-export function believe(lock: Pick<Hold, "signal" | "remainingMs">) {
+function believe(lock: Hold) {
   const grantedAtMs = monotonicMs();
   let validUntilMs = grantedAtMs;
   const renew = (): void => {

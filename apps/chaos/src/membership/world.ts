@@ -65,7 +65,7 @@ export async function startWorld(
   const order = { urls, ttlMs, ignoresFloors: options.without === "floors" };
   const operator = await createOperator(order, { dice, chronicle, cleanup });
   const first = changes[0]?.before as Stage;
-  await Promise.all(clients.map((client, index) => client.work(first, tasksOf(index, ttlMs))));
+  await Promise.all(clients.map((client, index) => client.work(first, tasksOf(index, options))));
   return {
     ...{ ...world, dice, operator, chronicle },
     async lookAtAll() {
@@ -76,8 +76,8 @@ export async function startWorld(
 }
 
 /** Short locks, and long ones, which last longer than their ttl. */
-function tasksOf(index: number, ttlMs: number): readonly Task[] {
-  const usual = { extendEvery: 8, sets: "" };
+function tasksOf(index: number, { ttlMs, seed }: WorldOptions): readonly Task[] {
+  const usual = { extendEvery: 8, sets: "", seed: seed + index };
   const longResource = longResources[index % longResources.length] as string;
   return [
     { ...usual, resources: shortResources, quietResources, dwellMs: [5, 30], restMs: [30, 150] },
@@ -85,7 +85,7 @@ function tasksOf(index: number, ttlMs: number): readonly Task[] {
       ...usual,
       resources: [longResource],
       autoExtend: true,
-      dwellMs: [1.05 * ttlMs, 1.25 * ttlMs],
+      dwellMs: [Math.ceil(1.05 * ttlMs), Math.floor(1.25 * ttlMs)],
       restMs: [200, 200],
     },
   ];

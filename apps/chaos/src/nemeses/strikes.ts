@@ -44,6 +44,11 @@ export function onProxies(act: (proxy: TcpProxy) => Step) {
 /** Ends every fault of the connections. */
 export const reconnect = onProxies((proxy) => proxy.start());
 
+/** Strikes each connection to its nodes, for a while. */
+export function onConnections(label: string, act: (proxy: TcpProxy, stage: Stage) => Step): Nemesis["attack"] {
+  return onNodes(label, (node, stage) => onProxies((proxy) => act(proxy, stage))(node), reconnect);
+}
+
 /** Strikes all of its nodes repeatedly, for a while. */
 export function againAndAgain(label: string, everyMs: number, strike: (node: ChaosNode) => Step): Nemesis["attack"] {
   const stops = new Map<ChaosNode, () => Promise<void>>();

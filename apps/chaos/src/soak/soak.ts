@@ -1,85 +1,125 @@
 /** `pnpm chaos --soak`: locks at full speed, without faults; see README.md. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
-import type { RedisServer } from "@holdfast/testkit";
-import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
+import type { Task } from "../client/messages.ts";
+import { hows } from "../client/ways.ts";
+import { startJournal } from "../history/journal.ts";
 import { names } from "../names.ts";
-import type { ChaosOptions } from "../options.ts";
-import { startServer } from "../world/servers.ts";
-import { createRecord } from "./record.ts";
+import { adapterFile, adapters, type ChaosOptions } from "../options.ts";
+import { startWorld, type World } from "../world/world.ts";
+import { judgeRound } from "./judge.ts";
 import { describeClaims, tracesLeft } from "./traces.ts";
-import type { SoakFunctions } from "./worker.ts";
-
-type Worker = WorkerProcess<SoakFunctions>;
-
-const program = new URL("./worker.ts", import.meta.url);
 
 /** Between two drains. The locks of a round are kept until they are checked. */
 const roundMsMax = 15_000;
 
-/** How much the heap of a worker may grow from the first round to the last one: room for code that is compiled late. */
+/** A wait counts as hung after this time, in milliseconds. */
+const hangMs = 20_000;
+
+/** How long the tasks may take to end, in milliseconds. They wait only for others that end, too. */
+const drainMs = 30_000;
+
+/** How long anything else may take, in milliseconds. */
+const patienceMs = 30_000;
+
+/** How much the heap of a client may grow from the first round to the last one: room for code that is compiled late. */
 const growthMaxMb = 3;
 
-/** How long a worker may take for anything else, such as the end of its programs, in milliseconds. */
-const patienceMs = 60_000;
+/** What must have happened. */
+const wanted = [...hows.map((how) => `by ${how}`), "of several resources", "nested", "extended", "given up"];
 
-/** How long a closed worker may take to exit, in milliseconds. */
-const exitMs = 5_000;
-
-/**
- * Lets programs in two processes wait for overlapping sets of resources, prints what they did, and resolves with whether
- * nothing was violated, and nothing is left behind.
- */
+/** Lets clients wait for overlapping sets of resources, and resolves with whether nothing was violated, and nothing is left. */
 export async function soak({ seconds, seed }: ChaosOptions, cleanup: Cleanup): Promise<boolean> {
-  const servers = await Promise.all(names("n", 5).map(() => startServer(cleanup)));
-  const urls = servers.map(({ url }) => url);
-  const workers: Worker[] = [];
-  for (const [index, name] of names("w", 2).entries()) {
-    const worker = startWorkerProcess<SoakFunctions>(await bundleProgram(program), { name });
-    cleanup.defer(worker.stop);
-    workers.push(worker);
-    await worker.call("open", patienceMs, { name, urls, seed: seed + index });
-  }
-  const problems = await work(seconds * 1_000, servers, workers);
+  // Generous: a machine that is busy with something else must not count as a finding.
+  const redlock = { ttlMs: 30_000, nodeTimeoutMs: 5_000, waitTimeoutMs: Number.POSITIVE_INFINITY };
+  const world = await startWorld(
+    {
+      ...{ nodes: names("n", 5), serverArgs: [], clocks: false, proxied: false, clients: 3 },
+      adapters: [...adapters, adapterFile("memory")],
+      orderOf: () => ({ redlock, clockAheadMs: 0, ignoresEpochs: false }),
+    },
+    cleanup,
+  );
+  const problems = await Promise.race([runRounds(world, seconds * 1_000, seed), world.broken]);
   console.log(`seed        ${seed}`);
   console.log(problems.length === 0 ? "Nothing was violated." : problems.map((what) => `VIOLATED: ${what}`).join("\n"));
   return problems.length === 0;
 }
 
-async function work(durationMs: number, servers: readonly RedisServer[], workers: readonly Worker[]) {
-  const record = createRecord();
-  const heapsMb: number[][] = [];
+async function runRounds(world: World, durationMs: number, seed: number): Promise<string[]> {
+  const { clients } = world;
+  const servers = world.nodes.map(({ server }) => server);
+  const stage = { epoch: 1, sets: [world.nodes.map(({ name }) => name)] as const, restartGuardMs: 0 };
   const rounds = Math.max(2, Math.ceil(durationMs / roundMsMax));
-  const roundMs = durationMs / rounds;
+  const heapsMb: number[][] = [];
   const problems: string[] = [];
+  const last = new Map();
+  let locks = 0;
+  let longestWaitMs = 0;
   for (let round = 0; round < rounds && problems.length === 0; round++) {
-    const works = await Promise.all(workers.map((worker) => worker.call("work", roundMs + patienceMs, roundMs)));
-    const hang = works.flatMap((one) => one.hang);
-    problems.push(...record.add(works));
-    if (hang.length > 0) return [...problems, "programs hang", ...hang, ...(await describeClaims(servers))];
+    const journal = startJournal();
+    const silence = world.listen(journal.hear);
+    await Promise.all(
+      clients.map((client, index) => client.work(stage, tasksOf(index, seed + rounds * index + round))),
+    );
+    const hang = await drain(world, durationMs / rounds);
+    silence();
+    if (hang.length > 0) return ["clients hang", ...hang, ...(await describeClaims(servers))];
+    problems.push(...judgeRound(journal, last));
+    locks += journal.visits.length;
+    longestWaitMs = journal.granted.reduce((longest, { waitedMs }) => Math.max(longest, waitedMs), longestWaitMs);
     problems.push(...(await tracesLeft("claims are left", servers)));
     problems.push(...(await tracesLeft("subscriptions are left", servers)));
-    heapsMb.push(await Promise.all(workers.map((worker) => worker.call("heapMb", patienceMs))));
+    heapsMb.push(await Promise.all(clients.map((client) => client.call("heapMb", patienceMs))));
   }
+  const deeds = await Promise.all(clients.map((client) => client.call("deeds", patienceMs)));
+  const counts = wanted.map((what) => [deeds.reduce((sum, of) => sum + (of.get(what) ?? 0), 0), what] as const);
+  problems.push(...counts.flatMap(([count, what]) => (count === 0 ? [`no lock was ${what}`] : [])));
   problems.push(...(await tracesLeft("keys stay", servers)));
-  for (const worker of workers) problems.push(...(await closeWorker(worker)));
+  for (const client of clients) problems.push(...(await client.leave()));
   problems.push(...(await tracesLeft("connections are left", servers)));
-  const grownMb = workers.map((_, index) => (heapsMb.at(-1)?.[index] as number) - (heapsMb[0]?.[index] as number));
+  const grownMb = clients.map((_, index) => (heapsMb.at(-1)?.[index] as number) - (heapsMb[0]?.[index] as number));
   if (Math.max(...grownMb) > growthMaxMb)
-    problems.push(`the heap of a worker has grown by more than ${growthMaxMb} MB`);
-  const growth = grownMb.map((mb) => `${mb.toFixed(1)} MB`).join(" and ");
-  console.log(record.lines().join("\n"));
+    problems.push(`the heap of a client has grown by more than ${growthMaxMb} MB`);
+  console.log(
+    `locks       ${locks.toLocaleString("en")}; the longest wait took ${(longestWaitMs / 1_000).toFixed(2)} s`,
+  );
+  console.log(`            ${counts.map((count) => count.join(" ")).join(", ")}`);
+  const growth = grownMb.map((mb) => `${mb.toFixed(1)} MB`).join(", ");
   console.log(`heap        grown by ${growth} since the first of ${rounds} rounds (at most ${growthMaxMb} MB)`);
-  return [...problems, ...record.neverDone()];
+  return problems;
 }
 
-/** Lets a worker close everything. The process must then exit on its own. */
-async function closeWorker(worker: Worker): Promise<string[]> {
-  const left = await worker.call("close", patienceMs);
-  const code = await Promise.race([worker.ended, sleep(exitMs)]);
-  return [
-    ...(left.length > 0 ? [`handles are left in ${worker.name}: ${left.join(", ")}`] : []),
-    ...(code === 0 ? [] : [`${worker.name} did not exit on its own`]),
+/** Tasks that want the same few resources, and others that find most of theirs free, and hold them for a moment. */
+function tasksOf(index: number, seed: number): readonly Task[] {
+  const isMemory = index === adapters.length;
+  const usual = { extendEvery: 4, restMs: [0, 0] as const };
+  const kinds = [
+    {
+      ...{ ...usual, resources: names(isMemory ? "memory:" : "shared:", 8), dwellMs: [0, 4] as const },
+      ...{ mixed: { patienceMsMax: 40 }, count: 24 },
+    },
+    {
+      ...{ ...usual, resources: names(`free:${index}:`, 500).sort(), dwellMs: [0, 0] as const },
+      ...{ mixed: { patienceMsMax: 0 }, count: 8 },
+    },
   ];
+  return kinds
+    .flatMap(({ count, ...kind }) => Array.from({ length: count }, () => kind))
+    .map((kind, number) => ({ ...kind, seed: seed * 1_000 + number }));
+}
+
+/** Lets all clients work for that time, and then end. If they hang, resolves with a description of what they are doing. */
+async function drain({ clients }: World, ms: number): Promise<string[]> {
+  const hang = async (limitMs: number): Promise<string[]> =>
+    (await Promise.all(clients.map((client) => client.call("hang", patienceMs, limitMs)))).flat();
+  const stopAtMs = performance.now() + ms;
+  while (performance.now() < stopAtMs) {
+    await sleep(Math.min(500, stopAtMs - performance.now()));
+    const found = await hang(hangMs);
+    if (found.length > 0) return found;
+  }
+  const drained = Promise.all(clients.map((client) => client.stop())).then(() => "drained");
+  const end = await Promise.race([drained, sleep(drainMs, "late")]);
+  return end === "drained" ? [] : hang(0);
 }

@@ -11,6 +11,9 @@ import { createTurns } from "./turns.ts";
 /** How long anything that a client is asked for may take: it waits for locks that other clients hold. */
 const patienceMs = 90_000;
 
+/** How long a client that has closed everything may take to exit, in milliseconds. */
+const exitMs = 5_000;
+
 /** A client, as its parent sees it: one process after another. */
 export interface Client {
   readonly name: string;
@@ -31,8 +34,10 @@ export interface Client {
   pauseFor(pauseMs: number): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Lets the client release its locks, and ends it. */
-  leave(): Promise<void>;
+  /** Lets the client release its locks and close everything, and ends it. Returns what it failed to do. */
+  leave(): Promise<string[]>;
+  /** Calls another function of the process. */
+  call: WorkerProcess<ClientFunctions>["call"];
 }
 
 /** What a client tells, and to whom. */
@@ -56,7 +61,7 @@ export async function startClient(
   let waiting = 0;
   const turns = createTurns();
   /** Does one thing after another to this client. */
-  const inTurn = (action: () => Promise<void>): Promise<void> => {
+  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
     waiting += 1;
     return turns(action).finally(() => {
       waiting -= 1;
@@ -82,9 +87,15 @@ export async function startClient(
     await process.call("enter", patienceMs, stage);
     await process.call("work", patienceMs, tasks);
   };
-  const end = async (): Promise<void> => {
-    await process.call("leave", patienceMs);
-    await kill();
+  const end = async (): Promise<string[]> => {
+    expectedEnds.add(process);
+    const left = await process.call("leave", patienceMs);
+    const code = await Promise.race([process.ended, sleep(exitMs)]);
+    await process.stop();
+    return [
+      ...(left.length > 0 ? [`handles are left in ${client}: ${left.join(", ")}`] : []),
+      ...(code === 0 ? [] : [`${client} did not exit on its own`]),
+    ];
   };
   await launch();
   return {
@@ -121,5 +132,6 @@ export async function startClient(
     pause: () => process.pause(),
     resume: () => process.resume(),
     leave: () => inTurn(end),
+    call: (...args) => process.call(...args),
   };
 }
