@@ -1,7 +1,9 @@
 /** `pnpm chaos`: see README.md. */
 import { runProgram } from "@holdfast/app-kit/program";
 import { parseCommand } from "./options.ts";
+import { reportFiguresOf } from "./report/figures.ts";
 import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
+import { writeFiles } from "./report/write.ts";
 import { type Result, run } from "./run.ts";
 
 await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, cleanup, signal) => {
@@ -10,7 +12,7 @@ await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, c
     return soak(options, cleanup);
   }
   if (options.mode === "membership") {
-    const { playMembership } = await import("./membership/main.ts");
+    const { playMembership } = await import("./membership/run.ts");
     return playMembership(options, cleanup, signal);
   }
   const watch = {
@@ -20,8 +22,9 @@ await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, c
   const results = await run(options, watch, cleanup, signal);
   console.log(summaryOf(options, results));
   if (options.report !== undefined) {
-    const { writeReport } = await import("./report/write.ts");
-    console.log(`The report is ${await writeReport(options.report, options, results)}.`);
+    const { filesOf } = await import("./report/markdown.ts");
+    const files = filesOf(reportFiguresOf(options, results));
+    console.log(`The report is ${await writeFiles(options.report, files)}.`);
   }
   return isClean(results);
 });

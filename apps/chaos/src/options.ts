@@ -111,14 +111,15 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
 }
 
 /** Returns the command that draws the same attacks again. */
-export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
-  if (options.mode === "membership") {
-    return `pnpm chaos --membership --seconds ${seconds} --clients ${clients} --ttl ${ttlMs} --seed ${seed}`;
-  }
-  const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
-  const mode = options.mode === "election" ? " --election" : "";
-  const given = options.adapters === adapters ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
-  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${mode}${chosen}${given}`;
+export function commandOf({ mode, ttlMs: ttl, ...options }: ChaosOptions): string {
+  const nemesis = options.nemeses === nemeses ? undefined : options.nemeses.map(({ name }) => name).join(",");
+  const { seconds, nodes, clients, seed } = options;
+  const values = Object.entries({ seconds, nodes, clients, ttl, seed, nemesis }).filter(
+    ([name, value]) => value !== undefined && modes[mode].options.includes(name),
+  );
+  const given = options.adapters === adapters ? [] : options.adapters.map((path) => ["adapter", path]);
+  const words = [...values, ...given].map(([name, value]) => ` --${name} ${value}`);
+  return `pnpm chaos${mode === "locks" ? "" : ` --${mode}`}${words.join("")}`;
 }
 
 function list(): string {

@@ -15,7 +15,7 @@ const phaseMs = 2_000;
  */
 export function skipStage(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
   return change(options, cleanup, async ({ clients, operator }, { after }) => {
-    await operator.step(twoSets, "begin");
+    await operator.step(twoSets, "begin", false);
     await sleep(phaseMs);
     const early = clients.filter((_, index) => index % 2 === 0);
     await enterAll(early, after, 0);
@@ -30,14 +30,14 @@ export function skipStage(options: WorldOptions, cleanup: Cleanup): Promise<Find
 export function changeCalmly(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
   return change({ ...options, areClocksOrdered: true }, cleanup, async ({ clients, operator }, { joint, after }) => {
     await sleep(phaseMs);
-    await operator.step(twoSets, "begin");
+    await operator.step(twoSets, "begin", false);
     await enterAll(clients, joint, 0);
-    await operator.step(twoSets, "join");
+    await operator.step(twoSets, "join", false);
     const half = clients.length / 2;
     await enterAll(clients.slice(0, half), after, 0);
     await sleep(phaseMs);
     await enterAll(clients.slice(half), after, 0);
-    await operator.step(twoSets, "end");
+    await operator.step(twoSets, "end", false);
   });
 }
 

@@ -16,7 +16,7 @@ import { visit } from "./visits.ts";
 
 function granted(client: string, grantedAtMs: number): ClientMessage {
   const lock = { client, resource: "stock-1", epoch: 1, fence: 1_000, attemptAtMs: 0, grantedAtMs, waitedMs: 7 };
-  return { kind: "granted", ...lock };
+  return { kind: "granted", client, grant: lock };
 }
 
 function startedChronicle() {

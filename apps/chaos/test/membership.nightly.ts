@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { playMembership } from "../src/membership/main.ts";
+import { playMembership } from "../src/membership/run.ts";
 import type { ChaosOptions } from "../src/options.ts";
 import { threeToFiveToFive } from "../src/world/stages.ts";
 import { changeCalmly, skipStage } from "./counter-examples.ts";

@@ -9,8 +9,7 @@ import type { Nemesis } from "../src/nemeses/nemesis.ts";
 import { timelineChart } from "../src/report/charts.ts";
 import { reportFiguresOf } from "../src/report/figures.ts";
 import { lineOf, summaryOf } from "../src/report/lines.ts";
-import { markdownOf } from "../src/report/markdown.ts";
-import { filesOf } from "../src/report/write.ts";
+import { filesOf, markdownOf } from "../src/report/markdown.ts";
 import type { Result } from "../src/run.ts";
 import { historyOf, visit } from "./visits.ts";
 

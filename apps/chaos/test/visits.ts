@@ -5,7 +5,7 @@ export function visit(client: string, grantedAtMs: number, heldUntilMs: number, 
   return {
     ...{ client, resource: "stock-1", epoch: 1 },
     fence: 1_000 + grantedAtMs,
-    attemptAtMs: grantedAtMs - 1,
+    ...{ attemptAtMs: grantedAtMs - 1, waitedMs: 1 },
     grantedAtMs,
     heldUntilMs,
     end: "released",

@@ -31,7 +31,7 @@ export function openStage(world: World, slice: Slice, { ttlMs, journal, signal }
     unlessBroken(untilMessage(world, isIt, what, signal));
   const nextGrant = (what: string): Promise<void> => {
     const nowMs = monotonicMs();
-    return until(what, (message) => message.kind === "granted" && message.attemptAtMs > nowMs);
+    return until(what, (message) => message.kind === "granted" && message.grant.attemptAtMs > nowMs);
   };
   const pass = (ms: number): Promise<void> => unlessBroken(sleep(ms, undefined, { signal }));
   // The rest of the slice is the time before and after the fault.

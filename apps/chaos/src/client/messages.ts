@@ -1,5 +1,5 @@
 import type { RedlockOptions } from "@holdfast/core";
-import type { Visit } from "../history/visit.ts";
+import type { Grant, Visit } from "../history/visit.ts";
 
 /** What a client process is started with. */
 export interface ClientOrder {
@@ -46,18 +46,6 @@ export interface Task {
   readonly seed: number;
 }
 
-/** A lock that was granted. Times are on the clock that all processes of the machine share. */
-export interface Granted {
-  readonly client: string;
-  readonly resource: string;
-  readonly epoch: number;
-  readonly fence: number;
-  readonly attemptAtMs: number;
-  readonly grantedAtMs: number;
-  /** The time from the call to the lock, including a change of stage meanwhile. */
-  readonly waitedMs: number;
-}
-
 /** An error that a client got from a lock. */
 export interface ClientError {
   readonly client: string;
@@ -68,7 +56,7 @@ export interface ClientError {
 
 /** What is told of a client: by its process, except for its end. */
 export type ClientMessage =
-  | ({ readonly kind: "granted" } & Granted)
+  | { readonly kind: "granted"; readonly client: string; readonly grant: Grant }
   /** It has checked that it still holds the lock, and is about to write. */
   | { readonly kind: "writing"; readonly client: string; readonly resource: string }
   /** It is about to release its lock, and relies on it no longer. */

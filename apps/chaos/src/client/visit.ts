@@ -44,7 +44,8 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   const { fence } = lock;
   const { grantedAtMs } = belief;
   const waitedMs = grantedAtMs - errand.calledAtMs;
-  tell({ kind: "granted", client, resource, epoch, fence, attemptAtMs, grantedAtMs, waitedMs });
+  const grant = { client, resource, epoch, fence, attemptAtMs, grantedAtMs, waitedMs };
+  tell({ kind: "granted", client, grant });
   const plainNewest = await store?.plain.read();
   const fencedNewest = await store?.fenced.read(fence);
   await pause(dwellMs / 2);
@@ -69,8 +70,7 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   tell({ kind: "releasing", client, resource, atMs: monotonicMs() });
   await lock.release().catch((error) => errand.fail("release", error)); // the lock ends with its ttl
   if (aborted) errand.fail("lost", reason as Error);
-  const held = { client, resource, epoch, fence, attemptAtMs, grantedAtMs, heldUntilMs, end };
-  const recorded = { ...held, wroteAtMs, element, plain, fenced };
+  const recorded = { ...grant, heldUntilMs, end, wroteAtMs, element, plain, fenced };
   tell({ kind: "visited", client, visit: recorded });
   return recorded;
 }

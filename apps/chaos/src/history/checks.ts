@@ -1,5 +1,5 @@
 /** Checks of the locks that clients held: of all locks on one resource. */
-import type { Holding, Sets, Visit } from "./visit.ts";
+import type { Sets, Visit } from "./visit.ts";
 
 /** What the visits of one lock show, and its sets at the end. */
 export type Checks = ReturnType<typeof checksOf>;
@@ -43,15 +43,15 @@ export function brokenPromises(all: readonly Partial<Checks>[], isExclusive: boo
 
 /** Two clients that both had the right to rely on the lock. */
 export interface Overlap {
-  readonly earlier: Holding;
-  readonly later: Holding;
+  readonly earlier: Visit;
+  readonly later: Visit;
 }
 
 /** Finds grants during the validity of a lock that another client held. */
-export function overlapsOf(holdings: readonly Holding[]): readonly Overlap[] {
+export function overlapsOf(visits: readonly Visit[]): readonly Overlap[] {
   const found: Overlap[] = [];
-  let longest: Holding | undefined;
-  for (const later of holdings.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs)) {
+  let longest: Visit | undefined;
+  for (const later of visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs)) {
     if (longest !== undefined && later.grantedAtMs < longest.heldUntilMs) found.push({ earlier: longest, later });
     if (longest === undefined || later.heldUntilMs > longest.heldUntilMs) longest = later;
   }
@@ -65,17 +65,17 @@ function describeOverlap({ earlier, later }: Overlap): string {
 }
 
 /** Finds locks whose token is not unique, or not larger than that of a lock granted before their attempt began. */
-export function tokenFaultsOf(holdings: readonly Holding[]): readonly Holding[] {
-  const completed = holdings.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
+export function tokenFaultsOf(visits: readonly Visit[]): readonly Visit[] {
+  const completed = visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
   const seen = new Set<number>();
-  const faults: Holding[] = [];
+  const faults: Visit[] = [];
   let next = 0;
   let largestBefore = 0;
-  for (const holding of holdings.toSorted((a, b) => a.attemptAtMs - b.attemptAtMs)) {
-    for (; (completed[next]?.grantedAtMs ?? Number.POSITIVE_INFINITY) < holding.attemptAtMs; next++)
+  for (const visit of visits.toSorted((a, b) => a.attemptAtMs - b.attemptAtMs)) {
+    for (; (completed[next]?.grantedAtMs ?? Number.POSITIVE_INFINITY) < visit.attemptAtMs; next++)
       largestBefore = Math.max(largestBefore, completed[next]?.fence ?? 0);
-    if (holding.fence <= largestBefore || seen.has(holding.fence)) faults.push(holding);
-    seen.add(holding.fence);
+    if (visit.fence <= largestBefore || seen.has(visit.fence)) faults.push(visit);
+    seen.add(visit.fence);
   }
   return faults;
 }

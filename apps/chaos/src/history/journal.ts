@@ -1,10 +1,10 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import type { ClientError, ClientMessage, Granted } from "../client/messages.ts";
-import type { Band, Visit } from "./visit.ts";
+import type { ClientError, ClientMessage } from "../client/messages.ts";
+import type { Band, Grant, Visit } from "./visit.ts";
 
 /** Everything that clients report, and the faults that strike meanwhile. */
 export interface Journal {
-  readonly granted: readonly Granted[];
+  readonly granted: readonly Grant[];
   readonly visits: readonly Visit[];
   /** The errors that clients got, other than those of clients that had just been paused, and may have lost their locks. */
   readonly errors: readonly ClientError[];
@@ -25,18 +25,17 @@ const noticeMs = 2_000;
 
 /** Starts an empty journal. */
 export function startJournal(): Journal {
-  const granted: Granted[] = [];
+  const granted: Grant[] = [];
   const visits: Visit[] = [];
   const errors: ClientError[] = [];
   const bands: Band[] = [];
   /** The locks that are held, by client and resource, and when the client began to release them. */
-  const held = new Map<string, { readonly lock: Granted; endMs: number }>();
+  const held = new Map<string, { readonly lock: Grant; endMs: number }>();
   const keyOf = ({ client, resource }: { client: string; resource: string }): string => `${client} ${resource}`;
   const hear = (message: ClientMessage): void => {
     if (message.kind === "granted") {
-      const { kind: _, ...lock } = message;
-      granted.push(lock);
-      held.set(keyOf(lock), { lock, endMs: Number.POSITIVE_INFINITY });
+      granted.push(message.grant);
+      held.set(keyOf(message.grant), { lock: message.grant, endMs: Number.POSITIVE_INFINITY });
     } else if (message.kind === "releasing") {
       const holding = held.get(keyOf(message));
       if (holding) holding.endMs = message.atMs;
@@ -76,7 +75,7 @@ function wasPaused({ client, atMs }: ClientError, bands: readonly Band[]): boole
 }
 
 /** The visit of a client that was killed during it: it held its lock until then unless it was releasing it. */
-function abandoned({ waitedMs: _, ...lock }: Granted, untilMs: number): Visit {
+function abandoned(lock: Grant, untilMs: number): Visit {
   const heldUntilMs = Math.max(lock.grantedAtMs, untilMs - underwayMs);
   return { ...lock, heldUntilMs, end: "lost", wroteAtMs: null, element: "", plain: "skipped", fenced: "skipped" };
 }

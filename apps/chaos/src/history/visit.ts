@@ -1,25 +1,25 @@
-/**
- * A lock from its grant on, as recorded by its client. All times are milliseconds on the machine's monotonic clock, which all
- * processes share.
- */
-export interface Holding {
+/** A lock that was granted. All times are milliseconds on the machine's monotonic clock, which all processes share. */
+export interface Grant {
   /** The client, such as `c1`. */
   readonly client: string;
+  /** The resource, or several, separated by commas. */
+  readonly resource: string;
+  readonly epoch: number;
   /** The fencing token. */
   readonly fence: number;
   /** A time at or before the first request of the successful attempt. */
   readonly attemptAtMs: number;
   readonly grantedAtMs: number;
+  /** The time from the call to the lock, including a change of stage meanwhile. */
+  readonly waitedMs: number;
+}
+
+/** A lock from its grant on, as recorded by its client. */
+export interface Visit extends Grant {
   /** The end of the right to rely on the lock: the release, the loss, or the end of the validity. */
   readonly heldUntilMs: number;
   /** Why it ended. */
   readonly end: "released" | "lost";
-}
-
-/** A lock under which its client wrote to the sets. */
-export interface Visit extends Holding {
-  readonly resource: string;
-  readonly epoch: number;
   /** When the write to the set without tokens was confirmed; null if there was none. */
   readonly wroteAtMs: number | null;
   /** The element that it added. */

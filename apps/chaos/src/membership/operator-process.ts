@@ -24,16 +24,10 @@ const watch = { watchMs: 1_000, settleMs: 30_000 };
 /** The steps of a change. */
 export type Step = "begin" | "join" | "end";
 
-let order: OperatorOrder;
-
 const functions = {
-  open(given: OperatorOrder): void {
-    order = given;
-  },
-
   /** Carries out a step. Repeats it if it failed before. */
-  async step(change: Change, step: Step): Promise<unknown> {
-    const { nodes, close } = await open(change.joint, order.ignoresFloors ? withoutFloor : undefined);
+  async step(order: OperatorOrder, change: Change, step: Step): Promise<unknown> {
+    const { nodes, close } = await open(order, change.joint, order.ignoresFloors ? withoutFloor : undefined);
     const { old, new: next } = nodes as Extract<typeof nodes, { old: unknown }>;
     const { epoch } = change.before;
     try {
@@ -44,8 +38,8 @@ const functions = {
   },
 
   /** Heals a server that restarted empty. */
-  async heal(stage: Stage, server: string): Promise<unknown> {
-    const { nodes, close } = await open(stage);
+  async heal(order: OperatorOrder, stage: Stage, server: string): Promise<unknown> {
+    const { nodes, close } = await open(order, stage);
     try {
       return await heal(nodes, server, { nodeTimeoutMs, settleMs: order.ttlMs });
     } finally {
@@ -54,8 +48,8 @@ const functions = {
   },
 
   /** Tries to lock as a client of a stage, and resolves with the error, or with undefined if the client is served. */
-  async probe(stage: Stage): Promise<string | undefined> {
-    const { nodes, close } = await open(stage);
+  async probe(order: OperatorOrder, stage: Stage): Promise<string | undefined> {
+    const { nodes, close } = await open(order, stage);
     const redlock = new Redlock(nodes, { epoch: stage.epoch, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
     try {
       // A client that nodes refuse is told so at once, and the others may have to wait for a server.
@@ -71,8 +65,8 @@ const functions = {
   },
 };
 
-function open(stage: Stage, adapt?: (node: LockNode) => LockNode) {
-  return connectStage(stage, { connect, urls: order.urls, adapt });
+function open({ urls }: OperatorOrder, stage: Stage, adapt?: (node: LockNode) => LockNode) {
+  return connectStage(stage, { connect, urls, adapt });
 }
 
 /** Returns the node as it would be if it kept its epoch and no floor, though it claims to. */

@@ -10,10 +10,8 @@ import type { OperatorFunctions, OperatorOrder, Step } from "./operator-process.
 
 /** The operator of a change: one process after another, since each is killed in the middle of its work. */
 export interface Operator {
-  /** Carries out a step. */
-  step(change: Change, step: Step): Promise<void>;
-  /** Carries out a step, after earlier operators were killed in the middle of it. */
-  stepWithKills(change: Change, step: Step): Promise<void>;
+  /** Carries out a step, by default after earlier operators were killed in the middle of it. */
+  step(change: Change, step: Step, isKilled?: boolean): Promise<void>;
   heal(stage: Stage, server: string): Promise<void>;
   /** Tries to lock as a client of a stage, and records whether it was served. */
   probe(stage: Stage, wanted: Probe["wanted"]): Promise<void>;
@@ -42,16 +40,15 @@ export async function createOperator(
   { dice, chronicle, cleanup }: { dice: Dice; chronicle: Chronicle; cleanup: Cleanup },
 ): Promise<Operator> {
   const bundle = await bundleProgram(program);
-  const launch = async (): Promise<WorkerProcess<OperatorFunctions>> => {
+  const launch = (): WorkerProcess<OperatorFunctions> => {
     const process = startWorkerProcess<OperatorFunctions>(bundle, { name: "the operator" });
     cleanup.defer(process.stop);
-    await process.call("open", patienceMs, order);
     return process;
   };
   /** Lets an operator do something, and another one repeat it if it fails, such as when a server is down. */
   const carryOut = async (what: string, action: (process: Process) => Promise<unknown>): Promise<void> => {
     for (let failures = 0; ; failures++) {
-      const process = await launch();
+      const process = launch();
       try {
         await action(process);
         return;
@@ -68,7 +65,7 @@ export async function createOperator(
   const beginAndDie = async (step: Step, action: (process: Process) => Promise<unknown>): Promise<void> => {
     const { times, afterMsMax } = kills[step];
     for (let count = 0; count < times; count++) {
-      const process = await launch();
+      const process = launch();
       const isDone = action(process).then(
         () => true,
         () => false,
@@ -86,22 +83,21 @@ export async function createOperator(
       busy -= 1;
     });
   };
-  const stepOf = (change: Change, step: Step) => (process: Process) => process.call("step", patienceMs, change, step);
   return {
-    step: (change, step) => inTurn(() => carryOut(step, stepOf(change, step))),
-    stepWithKills: (change, step) =>
+    step: (change, step, isKilled = true) =>
       inTurn(() =>
         chronicle.duringStep(step, async () => {
-          await beginAndDie(step, stepOf(change, step));
-          await carryOut(step, stepOf(change, step));
+          const action = (process: Process) => process.call("step", patienceMs, order, change, step);
+          if (isKilled) await beginAndDie(step, action);
+          await carryOut(step, action);
         }),
       ),
     heal: (stage, server) =>
-      carryOut(`heal of ${server}`, (process) => process.call("heal", patienceMs, stage, server)),
+      carryOut(`heal of ${server}`, (process) => process.call("heal", patienceMs, order, stage, server)),
     unlessBusy: (action) => (busy > 0 ? undefined : inTurn(action)),
     async probe(stage, wanted) {
-      const process = await launch();
-      const error = await process.call("probe", patienceMs, stage);
+      const process = launch();
+      const error = await process.call("probe", patienceMs, order, stage);
       await process.stop();
       chronicle.probes.push({ what: `a client of ${describeStage(stage)}`, wanted, error });
     },

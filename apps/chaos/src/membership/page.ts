@@ -1,24 +1,17 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { chartSvg } from "@holdfast/app-kit/charts";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import { pictureOf, pictureTitle } from "./picture.ts";
 import type { MembershipRun } from "./run.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
 
-/** Writes the report of a run, with its picture and figures, and resolves with its path. */
-export async function writeMembershipReport(
-  directory: string,
-  options: ChaosOptions,
-  run: MembershipRun,
-): Promise<string> {
-  await mkdir(directory, { recursive: true });
+/** Returns the files of a report, by their paths: a page, its picture, and their figures. */
+export function filesOf(options: ChaosOptions, run: MembershipRun): ReadonlyMap<string, string> {
   const figures = { rows: [], charts: [pictureOf(run.chronicle)] };
-  for (const chart of figures.charts) await writeFile(join(directory, chart.file), chartSvg(figures, chart));
-  await writeFile(join(directory, "figures.json"), `${JSON.stringify(figures)}\n`);
-  const path = join(directory, "README.md");
-  await writeFile(path, pageOf(options, run));
-  return path;
+  return new Map([
+    ["README.md", pageOf(options, run)],
+    ["figures.json", `${JSON.stringify(figures)}\n`],
+    ...figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
+  ]);
 }
 
 /** Writes the page. */

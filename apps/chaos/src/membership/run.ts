@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ChaosOptions } from "../options.ts";
-import { type Change, changesOf, describeStage, type Stage, serversOf } from "../world/stages.ts";
-import type { Chronicle, Moment } from "./chronicle.ts";
+import { writeFiles } from "../report/write.ts";
+import { type Change, changesOf, describeStage, type Stage, serversOf, threeToFiveToFive } from "../world/stages.ts";
+import type { Chronicle } from "./chronicle.ts";
 import { allServed, enterAll } from "./clients.ts";
 import { type Findings, judgeRun } from "./judge.ts";
 import { startStrikes } from "./strikes.ts";
+import { headOf, lineOf, verdictOf } from "./transcript.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** The time between two clients that change to another stage, in milliseconds. */
@@ -20,21 +22,35 @@ export interface MembershipRun {
   readonly findings: Findings;
 }
 
+/** What a run goes through, and how it is shown. */
+export interface Show {
+  /** The servers before the first change, and after each. */
+  readonly sets: readonly (readonly string[])[];
+  print(text: string): void;
+}
+
+const wholeShow: Show = { sets: threeToFiveToFive, print: console.log };
+
 /**
- * Lets clients lock while their servers change twice and everything is struck by faults.
- *
- * @param onMoment is called for each line of the transcript
+ * Lets clients lock while their servers change and everything is struck by faults, prints the transcript, and resolves with
+ * whether nothing was violated.
  */
-export async function runMembership(
+export async function playMembership(
   options: ChaosOptions,
-  sets: readonly (readonly string[])[],
-  onMoment: (moment: Moment) => void,
   cleanup: Cleanup,
   signal: AbortSignal,
-): Promise<MembershipRun> {
+  { sets, print }: Show = wholeShow,
+): Promise<boolean> {
+  print(headOf(options));
   const changes = changesOf(sets, options.ttlMs + guardedMs);
-  const world = await startWorld(options, changes, onMoment, cleanup);
-  return Promise.race([play(world, changes, options, signal), world.broken]);
+  const world = await startWorld(options, changes, (moment) => print(lineOf(moment)), cleanup);
+  const run = await Promise.race([play(world, changes, options, signal), world.broken]);
+  print(`\n${verdictOf(options, run)}`);
+  if (options.report !== undefined) {
+    const { filesOf } = await import("./page.ts");
+    print(`The report is ${await writeFiles(options.report, filesOf(options, run))}.`);
+  }
+  return run.findings.violations.length === 0;
 }
 
 async function play(
@@ -52,14 +68,7 @@ async function play(
   };
   use(first);
   await allServed(clients, first, chronicle);
-  const strikes = startStrikes({
-    ...world,
-    ttlMs: options.ttlMs,
-    restartGuardMs: first.restartGuardMs,
-    nodes: () => world.nodes.filter(({ name }) => serversOf(inUse).includes(name)),
-    heal: (server) => world.operator.heal(inUse, server),
-    unlessBusy: world.operator.unlessBusy,
-  });
+  const strikes = startStrikes({ ...world, ttlMs: options.ttlMs, stage: () => inUse });
   const calm = (): Promise<void> => sleep((options.seconds * 1_000) / (changes.length + 1), undefined, { signal });
   const script = async (): Promise<string[]> => {
     chronicle.note(`${clients.length} clients lock with ${describeStage(first)}`);
@@ -87,23 +96,21 @@ async function play(
 async function changeServers(world: World, change: Change, signal: AbortSignal): Promise<void> {
   const { clients, operator, chronicle } = world;
   const { before, joint, after } = change;
-  await operator.stepWithKills(change, "begin");
-  chronicle.note(`begin: clients of epoch ${before.epoch} and ${joint.epoch} are served`);
-  await operator.probe(after, "refused");
-  signal.throwIfAborted();
-  await enterAll(clients, joint, clients.length * gapMs);
-  chronicle.note(`all clients have changed to ${describeStage(joint)}`);
-  signal.throwIfAborted();
-  await operator.stepWithKills(change, "join");
-  chronicle.note(`join: clients of epoch ${joint.epoch} and ${after.epoch} are served`);
-  await operator.probe(before, "refused");
-  signal.throwIfAborted();
-  await enterAll(clients, after, clients.length * gapMs);
-  chronicle.note(`all clients have changed to ${describeStage(after)}`);
-  signal.throwIfAborted();
-  await operator.stepWithKills(change, "end");
-  chronicle.note(`end: clients of epoch ${after.epoch} are served`);
-  await operator.probe(joint, "refused");
+  const steps = [
+    { step: "begin", served: [before, joint], refused: after, next: joint },
+    { step: "join", served: [joint, after], refused: before, next: after },
+    { step: "end", served: [after], refused: joint, next: undefined },
+  ] as const;
+  for (const { step, served, refused, next } of steps) {
+    signal.throwIfAborted();
+    await operator.step(change, step);
+    chronicle.note(`${step}: clients of epoch ${served.map(({ epoch }) => epoch).join(" and ")} are served`);
+    await operator.probe(refused, "refused");
+    if (next === undefined) continue;
+    signal.throwIfAborted();
+    await enterAll(clients, next, clients.length * gapMs);
+    chronicle.note(`all clients have changed to ${describeStage(next)}`);
+  }
   await operator.probe(after, "served");
 }
 

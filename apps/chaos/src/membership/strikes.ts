@@ -1,23 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Dice } from "@holdfast/app-kit/dice";
-import type { Client } from "../world/client.ts";
 import type { ChaosNode } from "../world/node.ts";
+import { type Stage, serversOf } from "../world/stages.ts";
 import { createTurns } from "../world/turns.ts";
-import type { Chronicle } from "./chronicle.ts";
+import type { World } from "./world.ts";
 
-/** The processes to strike, and the tools for it. */
-export interface Targets {
-  readonly dice: Dice;
-  readonly chronicle: Chronicle;
-  readonly clients: readonly Client[];
+/** What to strike: a world, and the stage that it is at. */
+export interface Targets extends World {
   readonly ttlMs: number;
-  readonly restartGuardMs: number;
-  /** The servers that hold locks at the moment. */
-  nodes(): readonly ChaosNode[];
-  /** Heals a server that restarted empty. */
-  heal(server: string): Promise<void>;
-  /** Runs an action while the operator does nothing else; returns undefined, without running it, if the operator is busy. */
-  unlessBusy<T>(action: () => Promise<T>): Promise<T> | undefined;
+  stage(): Stage;
 }
 
 /** The faults of servers, in a random order, again and again. */
@@ -56,15 +46,15 @@ export function startStrikes(targets: Targets): Strikes {
 }
 
 async function strikeServers(targets: Targets, inTurn: Strikes["betweenServers"], stop: AbortSignal): Promise<void> {
-  const { dice, unlessBusy } = targets;
+  const { dice, nodes, operator } = targets;
   let deck: (typeof serverFaults)[number][] = [];
   const strike = async (): Promise<number> => {
     if (deck.length === 0) deck = dice.some(serverFaults, serverFaults.length);
     const fault = deck.shift() as (typeof serverFaults)[number];
-    const node = dice.one(targets.nodes());
+    const node = dice.one(nodes.filter(({ name }) => serversOf(targets.stage()).includes(name)));
     if (fault === "paused") return pauseServer(node, targets);
     if (fault === "killed") return killServer(node, targets);
-    const emptied = unlessBusy(() => emptyServer(node, targets));
+    const emptied = operator.unlessBusy(() => emptyServer(node, targets));
     if (emptied === undefined) deck.push(fault);
     return emptied ?? pauseServer(node, targets);
   };
@@ -84,18 +74,18 @@ async function pauseServer({ name, server }: ChaosNode, { dice, chronicle }: Tar
   return 0;
 }
 
-async function killServer({ name, server }: ChaosNode, { dice, chronicle, restartGuardMs }: Targets): Promise<number> {
+async function killServer({ name, server }: ChaosNode, { dice, chronicle, stage }: Targets): Promise<number> {
   await chronicle.during(name, "killed", async () => {
     await server.kill();
     await sleep(dice.integer(0, 500));
     await server.restart();
   });
   chronicle.note(`${name} is killed, and restarts with its data`);
-  return restartGuardMs;
+  return stage().restartGuardMs;
 }
 
 async function emptyServer({ name, server, args }: ChaosNode, targets: Targets): Promise<number> {
-  const { dice, chronicle, restartGuardMs, ttlMs } = targets;
+  const { dice, chronicle, operator, stage, ttlMs } = targets;
   // A lock that was granted without the server that was struck last has been extended on it by then, or has ended.
   await sleep(ttlMs);
   await chronicle.during(name, "emptied", async () => {
@@ -103,10 +93,10 @@ async function emptyServer({ name, server, args }: ChaosNode, targets: Targets):
     await sleep(dice.integer(0, 500));
     await server.restart([...args, "--appenddirname", `empty-since-${Date.now()}`]);
     chronicle.note(`${name} is killed, and restarts without its data`);
-    await targets.heal(name);
+    await operator.heal(stage(), name);
     chronicle.note(`${name} is healed`);
   });
-  return restartGuardMs - ttlMs; // the heal waits for a ttl
+  return stage().restartGuardMs - ttlMs; // the heal waits for a ttl
 }
 
 async function strikeClients({ dice, chronicle, clients, ttlMs }: Targets, stop: AbortSignal): Promise<void> {

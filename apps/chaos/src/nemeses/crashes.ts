@@ -3,7 +3,7 @@ import { readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChaosNode } from "../world/node.ts";
-import { atBareMajority } from "./bare-majority.ts";
+import { atBareMajority, type Blow } from "./bare-majority.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
 
 type Fsync = "everysec" | "always";
@@ -14,7 +14,7 @@ export const crashNemeses: readonly Nemesis[] = [
     description: "a server of a bare majority is killed, and restarts at once and empty (no persistence)",
     kind: "lock-breaking",
     pictured: true,
-    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty") }),
+    ...atBareMajority({ strike: crash }),
   },
   {
     name: "crash-guarded",
@@ -22,58 +22,62 @@ export const crashNemeses: readonly Nemesis[] = [
     kind: "survivable",
     pictured: true,
     guarded: true,
-    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty") }),
+    ...atBareMajority({ strike: crash }),
   },
   {
     name: "crash-everysec",
     description: "like crash-forgetting, with appendfsync everysec: the file lacks commands confirmed during a sync",
     kind: "lock-breaking",
-    ...atBareMajority({
-      prepare: (victim) => appendOnly(victim, "everysec"),
-      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", "everysec"),
-    }),
-    reset: keepNothing,
+    ...appending("everysec"),
   },
-  powerCut(),
   {
-    name: "crash-always",
-    description: "like crash-forgetting, with appendfsync always: the server writes to disk before it replies",
-    kind: "survivable",
-    ...atBareMajority({
-      prepare: (victim) => appendOnly(victim, "always"),
-      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", "always"),
-    }),
-    reset: keepNothing,
-  },
-];
-
-function powerCut(): Nemesis {
-  let file = "";
-  let size = 0;
-  return {
     name: "power-cut-everysec",
     description: "like crash-everysec, and the end of the file is lost, as in a power failure",
     kind: "lock-breaking",
     pictured: true,
+    ...appending("everysec", powerCut()),
+  },
+  {
+    name: "crash-always",
+    description: "like crash-forgetting, with appendfsync always: the server writes to disk before it replies",
+    kind: "survivable",
+    ...appending("always"),
+  },
+];
+
+/** Attacks a server with an append-only file. */
+function appending(fsync: Fsync, blow?: Blow) {
+  return {
     ...atBareMajority({
-      prepare: (victim) => appendOnly(victim, "everysec"),
-      async beforeGrant(victim) {
-        file = await appendOnlyFile(victim);
-        size = (await stat(file)).size;
-      },
-      async strike(stage, victim) {
-        await stage.during(victim.name, "power cut", async () => {
-          await victim.server.kill();
-          await truncate(file, size);
-          await victim.server.restart(argsOf(victim, "everysec"));
-        });
-      },
+      prepare: (victim) => appendOnly(victim, fsync),
+      strike: (stage, victim) => crash(stage, victim, fsync),
+      ...blow,
     }),
-    reset: keepNothing,
+    reset: async ({ nodes }: Stage) => void (await nodes[0]?.server.command("CONFIG", "SET", "appendonly", "no")),
   };
 }
 
-async function crash(stage: Stage, victim: ChaosNode, label: string, fsync?: Fsync): Promise<void> {
+/** The file ends where it ended before the last lock was granted. */
+function powerCut(): Blow {
+  let file = "";
+  let size = 0;
+  return {
+    async beforeGrant(victim) {
+      file = await appendOnlyFile(victim);
+      size = (await stat(file)).size;
+    },
+    async strike(stage, victim) {
+      await stage.during(victim.name, "power cut", async () => {
+        await victim.server.kill();
+        await truncate(file, size);
+        await victim.server.restart(argsOf(victim, "everysec"));
+      });
+    },
+  };
+}
+
+async function crash(stage: Stage, victim: ChaosNode, fsync?: Fsync): Promise<void> {
+  const label = `killed, back ${fsync === undefined ? "empty" : "with its file"}`;
   await stage.during(victim.name, label, () => victim.server.restart(argsOf(victim, fsync)));
 }
 
@@ -100,8 +104,4 @@ async function appendOnlyFile({ server }: ChaosNode): Promise<string> {
   const manifest = await readFile(join(folder, "appendonly.aof.manifest"), "utf8");
   const [, name] = manifest.match(/^file (\S+) seq \d+ type i$/m) ?? [];
   return join(folder, String(name));
-}
-
-async function keepNothing({ nodes }: Stage): Promise<void> {
-  await nodes[0]?.server.command("CONFIG", "SET", "appendonly", "no");
 }

@@ -1,6 +1,6 @@
 import type { BarChart, PanelSource, TimelineBar, TimelineChart } from "@holdfast/app-kit/charts";
 import { lossesOf } from "../history/checks.ts";
-import type { Band, Holding, Visit } from "../history/visit.ts";
+import type { Band, Visit } from "../history/visit.ts";
 import type { Nemesis } from "../nemeses/nemesis.ts";
 import type { Result } from "../run.ts";
 
@@ -68,7 +68,7 @@ export function timelineChart({ slice, history, findings }: Result, lanes: Lanes
   const visits = history.visits.filter(({ grantedAtMs }) => grantedAtMs < history.toMs);
   const ends = visits.map(({ heldUntilMs, wroteAtMs }) => Math.max(heldUntilMs, wroteAtMs ?? 0));
   const lost = new Set(lossesOf(visits, sets).plain);
-  const twice = new Set<Holding>(findings.overlaps.flatMap(({ earlier, later }) => [earlier, later]));
+  const twice = new Set(findings.overlaps.flatMap(({ earlier, later }) => [earlier, later]));
   const base = visits.reduce((least, { fence }) => Math.min(least, fence), visits[0]?.fence ?? 0);
   const since = (ms: number): number => Math.round((ms - fromMs) * 10) / 10;
   const bar = (lane: string, from: number, to: number, label?: string): TimelineBar => ({

@@ -1,5 +1,19 @@
+import { chartSvg } from "@holdfast/app-kit/charts";
 import { type NemesisRow, nemesisChartFiles, timelineFile } from "./charts.ts";
 import type { ReportFigures } from "./figures.ts";
+
+/** Returns the files of a report, by their paths. */
+export function filesOf(figures: ReportFigures): ReadonlyMap<string, string> {
+  const lists = (["rows", "charts"] as const).map((key) => {
+    const lines = figures[key].map((value) => JSON.stringify(value));
+    return `"${key}": [\n${lines.join(",\n")}\n]`;
+  });
+  return new Map([
+    ["README.md", markdownOf(figures)],
+    ["figures.json", `{\n"run": ${JSON.stringify(figures.run)},\n${lists.join(",\n")}\n}\n`],
+    ...figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
+  ]);
+}
 
 /** Writes the page of a run. */
 export function markdownOf(figures: ReportFigures): string {

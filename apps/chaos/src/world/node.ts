@@ -1,8 +1,7 @@
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
-import type { RedisServer } from "@holdfast/testkit";
+import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
-import { startServer } from "./servers.ts";
 
 /** A server that holds the locks, and the proxies before it. */
 export interface ChaosNode {
@@ -28,4 +27,11 @@ export async function startNode(
   const proxies = await Promise.all(Array.from({ length: proxyCount }, () => startTcpProxy({ port })));
   for (const proxy of proxies) cleanup.defer(() => proxy.close());
   return { name, server, args, proxies, clock };
+}
+
+/** Starts a server, which the cleanup stops. */
+export async function startServer(cleanup: Cleanup, options: RedisServerOptions = {}): Promise<RedisServer> {
+  const server = await startRedisServer(options);
+  cleanup.defer(() => server.stop());
+  return server;
 }

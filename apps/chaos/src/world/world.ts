@@ -7,8 +7,7 @@ import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import { type Client, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
-import { type ChaosNode, startNode } from "./node.ts";
-import { startServer } from "./servers.ts";
+import { type ChaosNode, startNode, startServer } from "./node.ts";
 
 /** The parts of a run: real servers, each behind a proxy, client processes, and a store that is not attacked. */
 export interface World {

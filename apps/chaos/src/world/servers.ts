@@ -1,9 +1,0 @@
-import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
-import type { Cleanup } from "@holdfast/testkit/cleanup";
-
-/** Starts a server, which the cleanup stops. */
-export async function startServer(cleanup: Cleanup, options: RedisServerOptions = {}): Promise<RedisServer> {
-  const server = await startRedisServer(options);
-  cleanup.defer(() => server.stop());
-  return server;
-}
