@@ -54,7 +54,7 @@ export interface ClientError {
   readonly message: string;
 }
 
-/** What is told of a client: by its process, except for its end. */
+/** A report about a client. Its process sends all of them, except for the last one. */
 export type ClientMessage =
   | { readonly kind: "granted"; readonly client: string; readonly grant: Grant }
   /** It has checked that it still holds the lock, and is about to write. */

@@ -5,8 +5,8 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Stage } from "../world/stages.ts";
 import type { ClientMessage, Task } from "./messages.ts";
 import type { Store } from "./store.ts";
-import { type Hold, visit } from "./visit.ts";
-import { hows, pause, ways } from "./ways.ts";
+import { type Hold, pause, visit } from "./visit.ts";
+import { hows, ways } from "./ways.ts";
 
 /** What the tasks of a client share. */
 export interface Desk {
@@ -18,7 +18,7 @@ export interface Desk {
   stopping: AbortSignal;
   /** When the latest attempt for each resource began. */
   readonly attemptsAtMs: Map<string, number>;
-  /** What is going on, by the name of the task, and how many locks it holds. */
+  /** The current steps, by the name of the task and the depth of the lock. */
   readonly steps: Map<string, Step>;
   /** How often something was done. */
   readonly deeds: Map<string, number>;

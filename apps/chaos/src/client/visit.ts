@@ -1,8 +1,8 @@
+import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
 import type { ClientMessage } from "./messages.ts";
 import type { Store } from "./store.ts";
-import { pause } from "./ways.ts";
 
 /** A lock, or the term of a leader. */
 export interface Hold {
@@ -101,4 +101,9 @@ function believe(lock: Hold) {
       return { heldUntilMs: Math.min(nowMs, validUntilMs), end: nowMs < validUntilMs ? "released" : "lost" };
     },
   };
+}
+
+/** Sleeps; 0 is the next turn of the event loop. */
+export async function pause(ms: number): Promise<void> {
+  await (ms === 0 ? immediate() : sleep(ms));
 }

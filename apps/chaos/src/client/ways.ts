@@ -1,7 +1,6 @@
-import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
 import type { Dice } from "@holdfast/app-kit/dice";
 import { LockHeldError, type LockOptions, type Redlock, WaitTimeoutError } from "@holdfast/core";
-import type { Hold } from "./visit.ts";
+import { type Hold, pause } from "./visit.ts";
 
 /** A call for a lock. */
 export interface Call {
@@ -66,9 +65,4 @@ async function acquireUntilAborted({ redlock, resources, options, dice, patience
 function nullIfGivenUp(error: unknown): null {
   if (error === changedMind || error instanceof WaitTimeoutError || error instanceof LockHeldError) return null;
   throw error;
-}
-
-/** Sleeps; 0 is the next turn of the event loop. */
-export async function pause(ms: number): Promise<void> {
-  await (ms === 0 ? immediate() : sleep(ms));
 }

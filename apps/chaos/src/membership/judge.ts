@@ -5,6 +5,12 @@ import type { Chronicle } from "./chronicle.ts";
 /** The results of a run. */
 export type Findings = ReturnType<typeof judgeRun>;
 
+/** A run and its results. */
+export interface MembershipRun {
+  readonly chronicle: Chronicle;
+  readonly findings: Findings;
+}
+
 /**
  * Checks the record of a run.
  *

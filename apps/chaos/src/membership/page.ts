@@ -1,7 +1,7 @@
 import { chartSvg } from "@holdfast/app-kit/charts";
 import { type ChaosOptions, commandOf } from "../options.ts";
+import type { MembershipRun } from "./judge.ts";
 import { pictureOf, pictureTitle } from "./picture.ts";
-import type { MembershipRun } from "./run.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
 
 /** Returns the files of a report, by their paths: a page, its picture, and their figures. */

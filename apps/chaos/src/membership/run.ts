@@ -3,9 +3,8 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ChaosOptions } from "../options.ts";
 import { writeFiles } from "../report/write.ts";
 import { type Change, changesOf, describeStage, type Stage, serversOf, threeToFiveToFive } from "../world/stages.ts";
-import type { Chronicle } from "./chronicle.ts";
 import { allServed, enterAll } from "./clients.ts";
-import { type Findings, judgeRun } from "./judge.ts";
+import { judgeRun, type MembershipRun } from "./judge.ts";
 import { startStrikes } from "./strikes.ts";
 import { headOf, lineOf, verdictOf } from "./transcript.ts";
 import { startWorld, type World } from "./world.ts";
@@ -15,12 +14,6 @@ const gapMs = 150;
 
 /** A server that restarted does not vote for a ttl and this time: so long that it is healed before, which takes a ttl. */
 const guardedMs = 3_000;
-
-/** A run and its results. */
-export interface MembershipRun {
-  readonly chronicle: Chronicle;
-  readonly findings: Findings;
-}
 
 /** What a run goes through, and how it is shown. */
 export interface Show {

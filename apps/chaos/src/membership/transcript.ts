@@ -1,7 +1,7 @@
 /** The output of a run with `--membership`. */
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Moment } from "./chronicle.ts";
-import type { MembershipRun } from "./run.ts";
+import type { MembershipRun } from "./judge.ts";
 
 /** The head of the columns of {@link lineOf}. */
 export const columns = "    time     locks  longest wait  errors  clients";

@@ -25,7 +25,7 @@ const patienceMs = 30_000;
 /** How much the heap of a client may grow from the first round to the last one: room for code that is compiled late. */
 const growthMaxMb = 3;
 
-/** What must have happened. */
+/** Each of these must have happened. */
 const wanted = [...hows.map((how) => `by ${how}`), "of several resources", "nested", "extended", "given up"];
 
 /** Lets clients wait for overlapping sets of resources, and resolves with whether nothing was violated, and nothing is left. */
