@@ -16,7 +16,7 @@ export interface Desk {
   locks: Locks | undefined;
   /** Ends the tasks. */
   stopping: AbortSignal;
-  /** When the latest attempt for each resource began. */
+  /** When the latest attempt for each resource alone began. */
   readonly attemptsAtMs: Map<string, number>;
   /** The current steps, by the name of the task and the depth of the lock. */
   readonly steps: Map<string, Step>;
@@ -95,12 +95,12 @@ async function takeLock(job: Job, [set, ...inner]: readonly string[][], depth: n
   for (;;) {
     const { redlock, stage, leaving, held } = desk.locks as Locks;
     if (isJoint(desk) && set.some((resource) => task.quietResources?.includes(resource))) return;
-    const signal = AbortSignal.any([desk.stopping, leaving.signal]);
-    const options = task.mixed ? {} : { autoExtend: task.autoExtend, signal };
+    const signal = task.mixed ? undefined : AbortSignal.any([desk.stopping, leaving.signal]);
+    const options = { autoExtend: task.autoExtend, signal };
     desk.steps.set(name, { what: `waits for ${set} by ${how}`, isWait: true, sinceMs: calledAtMs });
     const call = { redlock, resources: set, options, dice, patienceMsMax: task.mixed?.patienceMsMax ?? 0 };
     const lock = await ways[how](call).catch((error: Error) => {
-      if (task.mixed || !signal.aborted) fail(job, stage, "acquire", error);
+      if (!signal?.aborted) fail(job, stage, "acquire", error);
     });
     if (lock) {
       count(desk, [`by ${how}`, ...(set.length > 1 ? ["of several resources"] : []), ...(depth > 1 ? ["nested"] : [])]);

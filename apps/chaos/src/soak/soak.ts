@@ -97,11 +97,11 @@ function tasksOf(index: number, seed: number): readonly Task[] {
   const kinds = [
     {
       ...{ ...usual, resources: names(isMemory ? "memory:" : "shared:", 8), dwellMs: [0, 4] as const },
-      ...{ mixed: { patienceMsMax: 40 }, count: 24 },
+      ...{ mixed: { patienceMsMax: 40 }, count: 16 },
     },
     {
       ...{ ...usual, resources: names(`free:${index}:`, 500).sort(), dwellMs: [0, 0] as const },
-      ...{ mixed: { patienceMsMax: 0 }, count: 8 },
+      ...{ mixed: { patienceMsMax: 0 }, count: 4 },
     },
   ];
   return kinds
