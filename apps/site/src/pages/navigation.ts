@@ -62,7 +62,6 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       { text: "Guide", link: "/custom-adapter/" },
       { text: "Conformance suite", link: "/conformance/" },
-      { text: "Broken nodes", link: "/conformance/broken-nodes" },
       { text: "Redis adapters", link: "/redis/" },
     ],
   },
