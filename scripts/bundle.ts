@@ -53,7 +53,7 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
     outdir: modules,
     packages: "external", // a copy of a package in another would give its classes a second identity
     splitting: true, // so would a copy of what two entries share
-    chunkNames: "shared",
+    chunkNames: "shared-[hash]",
     format: "esm",
     platform: "neutral",
   });

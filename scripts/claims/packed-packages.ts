@@ -36,16 +36,18 @@ export async function wrongFiles({ directory, manifest, files }: PackedPackage, 
   const modules = isProgram || hasCommonJs(manifest) ? [...code, "package.json"].map((file) => `esm/${file}`) : [];
   const expected = new Set(["package.json", ...(isProgram ? [] : code), ...modules, ...pages]);
   const missing = [...expected].filter((file) => !files.includes(file));
-  const surplus = files.filter((file) => !expected.has(file));
+  const surplus = files.filter((file) => !expected.has(file) && !sharedCode.test(file));
   return [...missing.map((file) => `${file} is missing`), ...surplus.map((file) => `${file} does not belong here`)];
 }
 
-/** Returns one script for each entry point, one for what several of them share, and their source maps. */
+/** What several entry points share. */
+const sharedCode = /^(esm\/)?shared-\w+\.js(\.map)?$/;
+
+/** Returns one script for each entry point, and their source maps. */
 function scriptsOf({ exports = {}, bin = {} }: Manifest): string[] {
   const imported = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
   const entries = [...imported, ...Object.values(bin).map((path) => basename(path, ".ts"))];
-  const names = entries.length > 1 ? [...entries, "shared"] : entries;
-  return names.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
+  return entries.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
 }
 
 /** Returns the pages of a package. The first release writes its CHANGELOG.md. */

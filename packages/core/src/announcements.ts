@@ -17,7 +17,7 @@ export interface AnnouncementListener {
 export class Announcements {
   readonly #nodes: readonly LockNode[];
   readonly #sets: readonly NodeSet[];
-  /** How many nodes of each set must announce a release before an attempt can get a quorum, as far as they can. */
+  /** How many nodes of each set must announce a release before an attempt can get a quorum: all, if too few can. */
   readonly #needed: readonly number[];
   readonly #resources: readonly string[];
   readonly #listener: AnnouncementListener;
