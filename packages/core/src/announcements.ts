@@ -22,7 +22,8 @@ export class Announcements {
   readonly #resources: readonly string[];
   readonly #listener: AnnouncementListener;
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
-  readonly #watched = new Set<string>();
+  /** The names of the watched nodes. */
+  readonly watched: Set<string> = new Set();
   #isStopped = false;
 
   /**
@@ -47,12 +48,7 @@ export class Announcements {
 
   /** Whether enough nodes of each set are watched to notice every release, as long as they announce it. */
   get areComplete(): boolean {
-    return this.isAnnouncedBy(this.#watched);
-  }
-
-  /** Whether so many nodes of each set are watched that each quorum has one of them. */
-  get meetEveryQuorum(): boolean {
-    return this.#sets.every((set) => countIn(this.#watched, set) > set.nodes.length - set.quorum);
+    return this.isAnnouncedBy(this.watched);
   }
 
   /** Whether these nodes are enough of each set for an attempt to get its quorum. */
@@ -91,8 +87,8 @@ export class Announcements {
       if (!this.#isStopped) this.#listener.onReleased(node, resource, next);
     });
     if (unwatch === undefined || this.#isStopped) return unwatch;
-    const before = this.setsReachedBy(this.#watched);
-    if (this.setsReachedBy(this.#watched.add(node.name)) > before) this.#listener.onWatching();
+    const before = this.setsReachedBy(this.watched);
+    if (this.setsReachedBy(this.watched.add(node.name)) > before) this.#listener.onWatching();
     return unwatch;
   }
 }

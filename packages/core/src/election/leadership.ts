@@ -108,7 +108,11 @@ export async function* observe(
       } else delayMs = Math.min(2 * delayMs, pollMs.max);
       if (signal.aborted) return;
       const { leader } = leadership;
-      const limitMs = releases.meetEveryQuorum ? blindMsMax : pollMs.max;
+      const isMet = inspection.sets.every(({ nodes, quorum }) => {
+        const watched = nodes.filter((node) => releases.watched.has(node)).length;
+        return watched > nodes.length - quorum; // each quorum has a watched node
+      });
+      const limitMs = isMet ? blindMsMax : pollMs.max;
       const waitMs = leader === null ? delayMs : Math.min(leader.remainingMs, limitMs);
       const consumedMs = redlock.clock.monotonicMs() - lookedAtMs; // by the body of the loop
       await new Pause(redlock.clock).wait(Math.max(1, waitMs - consumedMs), news.signal);
