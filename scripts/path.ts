@@ -2,7 +2,7 @@
  * `pnpm path`: counts the functions of our packages that run to acquire and to release one lock over three Redis
  * servers. `--names` lists the functions, and `--json` prints everything for programs.
  */
-import { ensureRedisServer } from "./lib/programs.ts";
+import { ensureOrExit, redisServer } from "./lib/programs.ts";
 import { pathOfOneLock } from "./path/one-lock.ts";
 import { table } from "./path/table.ts";
 
@@ -11,10 +11,7 @@ if (args.some((arg) => arg !== "--json" && arg !== "--names")) {
   console.error("Usage: pnpm path [--names | --json]");
   process.exit(2);
 }
-await ensureRedisServer().catch((error: Error) => {
-  console.error(error.message);
-  process.exit(2);
-});
+await ensureOrExit(redisServer);
 const { acquire, release } = await pathOfOneLock();
 const names = args.includes("--names");
 if (args.includes("--json")) console.log(JSON.stringify({ acquire, release }));

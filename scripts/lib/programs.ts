@@ -18,7 +18,7 @@ interface Program {
 
 const installer = fileURLToPath(new URL("./install-packages.sh", import.meta.url));
 
-const redisServer: Program = {
+export const redisServer: Program = {
   name: "redis-server",
   isThere: () => succeeds("redis-server", "--version"),
   packages: ["redis-server"],
@@ -30,7 +30,7 @@ const redisServer: Program = {
   ],
 };
 
-const etcd: Program = {
+export const etcd: Program = {
   name: "etcd",
   isThere: () => succeeds("etcd", "--version"),
   packages: ["etcd-server"],
@@ -42,7 +42,7 @@ const etcd: Program = {
   ],
 };
 
-const postgres: Program = {
+export const postgres: Program = {
   name: "PostgreSQL",
   isThere: async () => (await findPostgres()) !== undefined,
   packages: ["postgresql"],
@@ -54,7 +54,7 @@ const postgres: Program = {
   ],
 };
 
-const pgBouncer: Program = {
+export const pgBouncer: Program = {
   name: "PgBouncer",
   isThere: () => succeeds("pgbouncer", "--version"),
   packages: ["pgbouncer"],
@@ -66,7 +66,7 @@ const pgBouncer: Program = {
   ],
 };
 
-const chromium: Program = {
+export const chromium: Program = {
   name: "Chromium",
   isThere: async () => (await findChromium()) !== undefined,
   packages: ["chromium-headless-shell"],
@@ -78,7 +78,7 @@ const chromium: Program = {
   ],
 };
 
-const spin: Program = {
+export const spin: Program = {
   name: "spin",
   isThere: () => succeeds("spin", "-V"),
   packages: ["spin", "gcc", "libc6-dev"],
@@ -90,14 +90,14 @@ const spin: Program = {
   ],
 };
 
-const compiler: Program = {
+export const compiler: Program = {
   name: "gcc",
   isThere: () => succeeds("gcc", "--version"),
   packages: ["gcc", "libc6-dev"],
   advice: ["The model checker spin needs a C compiler, and gcc is not on the PATH. Please install it."],
 };
 
-const faketime: Program = {
+export const faketime: Program = {
   name: "libfaketime",
   isThere: async () => (await findFaketime()) !== undefined,
   packages: ["libfaketime"],
@@ -108,7 +108,7 @@ const faketime: Program = {
   ],
 };
 
-const luacheck: Program = {
+export const luacheck: Program = {
   name: "luacheck",
   isThere: () => succeeds("luacheck", "--version"),
   packages: ["lua-check"],
@@ -120,49 +120,18 @@ const luacheck: Program = {
   ],
 };
 
-/** Installs `redis-server` unless it is on the PATH. */
-export function ensureRedisServer(): Promise<void> {
-  return ensure(redisServer);
-}
-
-/** Installs etcd unless it is on the PATH. */
-export function ensureEtcd(): Promise<void> {
-  return ensure(etcd);
-}
-
-/** Installs PostgreSQL unless tests find it. */
-export function ensurePostgres(): Promise<void> {
-  return ensure(postgres);
-}
-
-/** Installs PgBouncer unless it is on the PATH. */
-export function ensurePgBouncer(): Promise<void> {
-  return ensure(pgBouncer);
-}
-
-/** Installs Chromium unless it or a browser built from it is found. */
-export function ensureChromium(): Promise<void> {
-  return ensure(chromium);
-}
-
-/** Installs the model checker, and the compiler that it needs, unless they are on the PATH. */
-export async function ensureSpin(): Promise<void> {
-  await ensure(spin);
-  await ensure(compiler);
-}
-
-/** Installs libfaketime, which sets the clocks of servers, unless it is found. */
-export function ensureFaketime(): Promise<void> {
-  return ensure(faketime);
-}
-
-/** Installs luacheck unless it is on the PATH. */
-export function ensureLuacheck(): Promise<void> {
-  return ensure(luacheck);
+/** Installs the missing ones of these programs, or ends this process with advice. */
+export async function ensureOrExit(...programs: readonly Program[]): Promise<void> {
+  for (const program of programs) {
+    await ensure(program).catch((error: Error) => {
+      console.error(error.message);
+      process.exit(2);
+    });
+  }
 }
 
 /** Installs a missing program, where that needs no confirmation. Otherwise rejects with advice. */
-async function ensure({ name, isThere, packages, advice }: Program): Promise<void> {
+export async function ensure({ name, isThere, packages, advice }: Program): Promise<void> {
   if (await isThere()) return;
   const command = await installCommand();
   if (command) {
