@@ -9,6 +9,7 @@ import { clauses } from "../packages/web-locks/test/clauses.ts";
 import type { Report, Trials } from "../packages/web-locks/test/trials.ts";
 import { runInChromium } from "./consumers/browsers.ts";
 import { chromium, otherRuntimes } from "./consumers/runtimes.ts";
+import { markdownTable } from "./lib/markdown.ts";
 import { run } from "./lib/run.ts";
 import { withTemporaryFolder } from "./lib/temporary-folder.ts";
 import { root } from "./lib/workspace.ts";
@@ -58,12 +59,10 @@ function page(columns: readonly Column[], runtimes: readonly string[]): string {
     return [fact.replaceAll("|", "\\|"), `[${section}](${specification}#${anchorOf(section)})`, ...cells];
   });
   const programs = columns.map(({ trials }) => `${trials.programs - trials.differing.length} of ${trials.programs}`);
-  const table = [
+  const table = markdownTable(
     ["test", "section", ...columns.map(({ title }) => title)],
-    ["---", "---", ...columns.map(() => "---")],
-    ...rows,
-    ["random programs that do what the algorithms say", "", ...programs],
-  ];
+    [...rows, ["random programs that do what the algorithms say", "", ...programs]],
+  );
   return `# The clauses of the Web Locks API, and their tests
 
 Written by \`pnpm web-locks\`. Each row is a sentence of the [specification](${specification}) that a
@@ -79,8 +78,7 @@ After each step, the results, and what \`query()\` lists, must be what [the algo
 specification](../../packages/web-locks/test/script.ts) give. Programs with signals, too, run [in the tests of the
 package](../../packages/web-locks/test/differential.test.ts).
 
-${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}
-`;
+${table}`;
 }
 
 function anchorOf(section: string): string {

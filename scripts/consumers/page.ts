@@ -1,4 +1,5 @@
 /** Outcomes as the page docs/generated/consumers.md. */
+import { markdownTable } from "../lib/markdown.ts";
 import type { Outcome, Table } from "./trials.ts";
 
 const explanations: Readonly<Record<Table, string>> = {
@@ -25,19 +26,18 @@ built-in module of Node.`,
 /** Returns the whole page. */
 export function page(outcomes: readonly Outcome[]): string {
   const sections = Object.entries(explanations).map(
-    ([name, text]) => `## ${name}\n\n${text}\n\n${markdownTable(outcomes.filter(({ table }) => table === name))}`,
+    ([name, text]) => `## ${name}\n\n${text}\n\n${tableOf(outcomes.filter(({ table }) => table === name))}`,
   );
   return `# What the packages work with
 
 Written by \`pnpm consumers\` from the results of its trials. It packs all packages, installs the tarballs with npm into
 an empty project outside this repository, and tries there what their READMEs show.
 
-${sections.join("\n\n")}
-`;
+${sections.join("\n")}`;
 }
 
 /** Returns the outcomes as one table, with rows and columns in the order in which they first appear. */
-export function markdownTable(outcomes: readonly Outcome[]): string {
+export function tableOf(outcomes: readonly Outcome[]): string {
   const columns = [...new Set(outcomes.map(({ column }) => column))];
   const rows = [...new Set(outcomes.map(({ row }) => row))];
   const cell = (row: string, column: string) => {
@@ -45,12 +45,8 @@ export function markdownTable(outcomes: readonly Outcome[]): string {
     if (outcome === undefined) return "–";
     return outcome.problem === undefined ? "✓" : "✗";
   };
-  const lines = [
-    ["", ...columns],
-    ["---", ...columns.map(() => "---")],
-  ];
-  for (const row of rows) lines.push([row, ...columns.map((column) => cell(row, column))]);
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const lines = rows.map((row) => [row, ...columns.map((column) => cell(row, column))]);
+  return markdownTable(["", ...columns], lines);
 }
 
 /** Returns which trials failed, and why. */

@@ -27,3 +27,8 @@ export function replaceLinks(page: string, replacement: (url: string) => string)
     return text.slice(0, at) + replacement(url) + text.slice(at + url.length);
   }, page);
 }
+
+/** Returns a table, each row on a line. */
+export function markdownTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  return [columns, columns.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}

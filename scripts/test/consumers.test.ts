@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { importedPackages, insideFunction } from "../consumers/examples.ts";
 import { entryPoints, exportsProgram } from "../consumers/exports.ts";
-import { markdownTable, problems } from "../consumers/page.ts";
+import { problems, tableOf } from "../consumers/page.ts";
 
 describe("importedPackages()", () => {
   it("returns packages, without entry points, built-in modules and files of the program", () => {
@@ -50,9 +50,9 @@ const outcomes = [
   { table: "Types", row: "two", column: "b", problem: "it broke" },
 ] as const;
 
-describe("markdownTable()", () => {
+describe("tableOf()", () => {
   it("has a line per row, and a dash where nothing was tried", () => {
-    expect(markdownTable(outcomes)).toBe("|  | a | b |\n| --- | --- | --- |\n| one | ✓ | – |\n| two | – | ✗ |");
+    expect(tableOf(outcomes)).toBe("|  | a | b |\n| --- | --- | --- |\n| one | ✓ | – |\n| two | – | ✗ |\n");
   });
 });
 
