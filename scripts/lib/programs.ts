@@ -12,8 +12,8 @@ interface Program {
   isThere(): Promise<boolean>;
   /** The packages of Debian that contain it. */
   readonly packages: readonly string[];
-  /** Why it is needed, and how to install it, for systems on which it is not installed automatically. */
-  readonly advice: readonly string[];
+  /** Why it is needed, and how to install it without apt-get, for systems on which it is not installed automatically. */
+  readonly advice: readonly [why: string, ...how: string[]];
 }
 
 const installer = fileURLToPath(new URL("./install-packages.sh", import.meta.url));
@@ -24,7 +24,6 @@ export const redisServer: Program = {
   packages: ["redis-server"],
   advice: [
     "The tests start Redis servers, and redis-server (7 or newer) is not on the PATH. Please install it:",
-    "  Debian, Ubuntu  sudo apt-get install redis-server",
     "  macOS           brew install redis",
     "  other systems   the package of your system that brings redis-server",
   ],
@@ -36,7 +35,6 @@ export const etcd: Program = {
   packages: ["etcd-server"],
   advice: [
     "The tests start etcd servers, and etcd (3.4 or newer) is not on the PATH. Please install it:",
-    "  Debian, Ubuntu  sudo apt-get install etcd-server",
     "  macOS           brew install etcd",
     "  other systems   the package of your system that brings etcd",
   ],
@@ -48,7 +46,6 @@ export const postgres: Program = {
   packages: ["postgresql"],
   advice: [
     "The tests start a PostgreSQL server, and none is installed. Please install one:",
-    "  Debian, Ubuntu  sudo apt-get install postgresql",
     "  macOS           brew install postgresql",
     "  other systems   the package of your system that brings initdb and postgres, with both on the PATH",
   ],
@@ -60,7 +57,6 @@ export const pgBouncer: Program = {
   packages: ["pgbouncer"],
   advice: [
     "The tests start a PgBouncer, and pgbouncer is not on the PATH. Please install it:",
-    "  Debian, Ubuntu  sudo apt-get install pgbouncer",
     "  macOS           brew install pgbouncer",
     "  other systems   the package of your system that brings pgbouncer",
   ],
@@ -72,7 +68,6 @@ export const chromium: Program = {
   packages: ["chromium-headless-shell"],
   advice: [
     "The tests of the site need Chromium, and neither chromium nor google-chrome is on the PATH. Please install one:",
-    "  Debian          sudo apt-get install chromium-headless-shell",
     "  macOS           brew install google-chrome",
     "  other systems   the package of your system that brings chromium",
   ],
@@ -80,21 +75,13 @@ export const chromium: Program = {
 
 export const spin: Program = {
   name: "spin",
-  isThere: () => succeeds("spin", "-V"),
+  isThere: async () => (await succeeds("spin", "-V")) && succeeds("gcc", "--version"),
   packages: ["spin", "gcc", "libc6-dev"],
   advice: [
-    "The model checker spin (6.5 or newer) is not on the PATH. Please install it, and a C compiler:",
-    "  Debian, Ubuntu  sudo apt-get install spin gcc libc6-dev",
+    "The model checker spin (6.5 or newer), or gcc, which it needs, is not on the PATH. Please install both:",
     "  macOS           brew install spin",
     "  other systems   https://spinroot.com",
   ],
-};
-
-export const compiler: Program = {
-  name: "gcc",
-  isThere: () => succeeds("gcc", "--version"),
-  packages: ["gcc", "libc6-dev"],
-  advice: ["The model checker spin needs a C compiler, and gcc is not on the PATH. Please install it."],
 };
 
 export const faketime: Program = {
@@ -103,7 +90,6 @@ export const faketime: Program = {
   packages: ["libfaketime"],
   advice: [
     "Setting the clocks of running servers needs libfaketime. Please install it:",
-    "  Debian, Ubuntu  sudo apt-get install libfaketime",
     "  other systems   set HOLDFAST_FAKETIME to the path of libfaketimeMT.so.1, or choose other nemeses by --nemesis",
   ],
 };
@@ -114,7 +100,6 @@ export const luacheck: Program = {
   packages: ["lua-check"],
   advice: [
     "The Lua files are checked by luacheck, which is not on the PATH. Please install it:",
-    "  Debian, Ubuntu  sudo apt-get install lua-check",
     "  macOS           brew install luacheck",
     "  other systems   luarocks install luacheck",
   ],
@@ -139,7 +124,8 @@ export async function ensure({ name, isThere, packages, advice }: Program): Prom
     await run(command[0], [...command.slice(1), ...packages], scripts);
     if (await isThere()) return;
   }
-  throw new Error(advice.join("\n"));
+  const [why, ...how] = advice;
+  throw new Error([why, `  with apt-get    sudo apt-get install ${packages.join(" ")}`, ...how].join("\n"));
 }
 
 /** How to install without a password prompt, if there is a way. */
