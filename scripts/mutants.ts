@@ -1,60 +1,71 @@
 /**
- * `pnpm mutants`: injects one fault at a time into core and shows which tests fail. Fails if no test notices a fault.
+ * `pnpm mutants`: injects one fault at a time into core and shows test files that fail. Fails if none notices a fault.
  *
  * `--by-simulation` shows instead what the simulation finds, and with which seed, for each fault that it must find.
- * `--quick` checks the first fault of each rule, with the test file that notices it. Other words select rules by name.
+ * `--quick` checks one fault of each rule, with the test file that it names. `--out FOLDER` runs all files for each
+ * fault, and writes there which of them catch it. Other words select rules by name.
  */
-import { firstNoticedBy, type Mutant, mutants } from "./mutants/mutants.ts";
-import { simulateMutant } from "./mutants/simulate-mutant.ts";
-import { testMutant } from "./mutants/test-mutant.ts";
 
-const words = process.argv.slice(2);
-const isQuick = words.includes("--quick");
-const isSimulated = words.includes("--by-simulation");
-const rules = words.filter((word) => !word.startsWith("--"));
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { pageOfCatches } from "./mutants/catches.ts";
+import { openCoreTests } from "./mutants/core-tests.ts";
+import { type Mutant, mutants } from "./mutants/mutants.ts";
+import { simulateMutant } from "./mutants/simulate-mutant.ts";
+
+const { values, positionals: rules } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean" }, "by-simulation": { type: "boolean" }, out: { type: "string" } },
+});
+const { quick, out, "by-simulation": bySimulation } = values;
 const selected = mutants
   .filter(({ rule }) => rules.length === 0 || rules.includes(rule))
-  .filter((mutant) => !isSimulated || mutant.isSimulated)
-  .filter(({ rule }, index, those) => !isQuick || those.findIndex((other) => other.rule === rule) === index);
+  .filter(({ isSimulated }) => !bySimulation || isSimulated)
+  .filter(({ noticedBy }) => !quick || noticedBy);
 
-/** How many times as long as with core as it is the tests may take with a mutant: it may make them hang. */
-const patience = 5;
-const timeoutMs = isQuick || isSimulated ? undefined : patience * (await timeWithoutFault());
-
-const [columns, dashes] = isSimulated
-  ? ["seed | checker | finding", "--- | --- | ---"]
-  : ["failed tests | the first of them", "--- | ---"];
-console.log(`| rule | fault | ${columns} |\n| --- | --- | ${dashes} |`);
-let survived = 0;
-for (const mutant of selected) {
-  const evidence = isSimulated ? await evidenceOfSimulation(mutant) : await evidenceOfTests(mutant);
-  if (evidence === undefined) survived++;
-  console.log(`| ${mutant.rule} | ${mutant.fault} | ${evidence ?? "**nothing**"} |`);
-}
+const survived = await (bySimulation ? simulateAll() : testAll());
 const missing = selected.length === 0 ? 1 : 0;
 console.log(`\n${selected.length - survived} passed, ${survived + missing} failed`);
 if (survived + missing > 0) process.exitCode = 1;
 
-async function evidenceOfTests(mutant: Mutant): Promise<string | undefined> {
-  const file = isQuick ? firstNoticedBy[mutant.rule] : undefined;
-  if (isQuick && file === undefined) throw new Error(`mutants.ts names no test file for the rule ${mutant.rule}`);
-  const [first, ...others] = await testMutant(mutant, { file, timeoutMs });
-  return first && `${1 + others.length} | ${first}`;
-}
-
-/** Returns how long all tests take with core as it is, in milliseconds. They must pass. */
-async function timeWithoutFault(): Promise<number> {
-  const { file, from } = mutants[0] as Mutant;
-  const startMs = performance.now();
-  const failures = await testMutant({ file, from, to: from }, { timeoutMs: 600_000 });
-  if (failures.length > 0) {
-    const count = failures.length;
-    throw new Error(`${count} tests fail without a fault, as on a busy machine, first: ${failures[0]}`);
+/** Prints what the tests notice. Returns how many faults nothing notices. */
+async function testAll(): Promise<number> {
+  const tests = await openCoreTests();
+  const catches = new Map<Mutant, readonly string[]>();
+  try {
+    if (!quick) await tests.measure();
+    printHeading("caught by", "the first failure");
+    for (const mutant of selected) {
+      const file = quick ? mutant.noticedBy : undefined;
+      const failures = await tests.run(mutant, { file, untilOneFails: out === undefined });
+      const files = [...failures.keys()];
+      catches.set(mutant, files);
+      printRow(mutant, files[0] && `${files.length}: ${files.join(", ")} | ${failures.get(files[0])}`);
+    }
+    if (out !== undefined) await writeFile(join(out, "catches.md"), pageOfCatches(catches, tests.files));
+  } finally {
+    await tests.close();
   }
-  return Math.ceil(performance.now() - startMs);
+  return [...catches.values()].filter((files) => files.length === 0).length;
 }
 
-async function evidenceOfSimulation(mutant: Mutant): Promise<string | undefined> {
-  const finding = await simulateMutant(mutant);
-  return finding && `${finding.seed} | ${finding.checker} | ${finding.what}`;
+/** Prints what the simulation finds. Returns how many faults it does not find. */
+async function simulateAll(): Promise<number> {
+  printHeading("seed", "checker", "finding");
+  let survived = 0;
+  for (const mutant of selected) {
+    const finding = await simulateMutant(mutant);
+    printRow(mutant, finding && `${finding.seed} | ${finding.checker} | ${finding.what}`);
+    if (!finding) survived++;
+  }
+  return survived;
+}
+
+function printHeading(...columns: readonly string[]): void {
+  console.log(`| rule | fault | ${columns.join(" | ")} |\n| --- | --- |${" --- |".repeat(columns.length)}`);
+}
+
+function printRow({ rule, fault }: Mutant, evidence = "**nothing**"): void {
+  console.log(`| ${rule} | ${fault} | ${evidence} |`);
 }

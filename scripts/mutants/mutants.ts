@@ -12,44 +12,22 @@ export interface Mutant extends FaultyText {
   readonly rule: string;
   /** The behaviour with the fault. */
   readonly fault: string;
+  /** One mutant of each rule names a test file of core that fails. */
+  readonly noticedBy?: string;
   /** Whether the simulation also finds a violation. */
   readonly isSimulated?: boolean;
   /** The class of faults under which it finds it. Default `survivable`. */
   readonly faults?: "survivable" | "healed" | "changing";
 }
 
-/** For the first mutant of each rule, a test file of core that fails. */
-export const firstNoticedBy: Readonly<Record<string, string>> = {
-  S1: "acquire",
-  S2: "acquire",
-  S3: "acquire",
-  S4: "acquire",
-  S5: "acquire",
-  S6: "acquire",
-  S7: "acquire",
-  S8: "extend",
-  S9: "release",
-  S10: "fence",
-  S11: "using",
-  S12: "reply",
-  "hand-over": "hand-over",
-  W1: "nested",
-  W2: "starvation",
-  W3: "nested",
-  W4: "local-queues",
-  W5: "request-limit",
-  W6: "request-limit",
-  W7: "acquire",
-  W8: "local-queues",
-  waiting: "notifications",
-  sharing: "shared",
-  change: "joint",
-};
+/** Test files of core that take long, or that would also fail on a busy machine. */
+export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"];
 
 /** Every rule of core, broken in the ways that are likely. */
 export const mutants: readonly Mutant[] = [
   {
     rule: "S1",
+    noticedBy: "locks/acquire",
     fault: "one grant less than a quorum, and one confirmation less, are enough",
     file: "node-sets.ts",
     from: "Math.floor(nodeCount / 2) + 1",
@@ -73,6 +51,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S2",
+    noticedBy: "locks/acquire",
     fault: "the validity of a lock is not checked when it settles",
     file: "attempt.ts",
     from: "tookMs >= validityMs(ttlMs, driftFactor)",
@@ -98,6 +77,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S3",
+    noticedBy: "locks/acquire",
     fault: "only the monotonic clock counts",
     file: "lease.ts",
     from: "Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs)",
@@ -114,6 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
+    noticedBy: "locks/acquire",
     fault: "a grant that arrives after the attempt failed is not released",
     file: "claim.ts",
     from: 'if (kind === "denied" || kind === "not-held") return;',
@@ -173,6 +154,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S5",
+    noticedBy: "locks/acquire",
     fault: "all attempts share one owner",
     file: "claim.ts",
     from: "  used += ownerBytes;",
@@ -181,6 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S6",
+    noticedBy: "locks/acquire",
     fault: "the deadline is checked before data that has arrived is handled",
     file: "quorum-call.ts",
     from: "() => clock.afterPendingIo(() => this.#onDeadline())",
@@ -203,6 +186,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S7",
+    noticedBy: "locks/acquire",
     fault: "no timer reports the end of the validity",
     file: "lease.ts",
     from: "this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });",
@@ -240,6 +224,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S8",
+    noticedBy: "locks/extend",
     fault: "nodes that rejoined count for the extension that rejoined them",
     file: "extend.ts",
     from: 'absent[index] ||= kind !== "held";',
@@ -305,6 +290,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S9",
+    noticedBy: "locks/release",
     fault: "releasing an expired lock is an error",
     file: "held-lock.ts",
     from: "&& !this.#isReleased) return Promise.resolve();",
@@ -341,6 +327,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S10",
+    noticedBy: "locks/fence",
     fault: "nodes that granted a lower fence count as confirming the token",
     file: "fence.ts",
     from: "return vote?.fence === highest && (",
@@ -402,6 +389,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S11",
+    noticedBy: "locks/using",
     fault: "using() does not report that the lock was lost while the routine ran",
     file: "redlock.ts",
     from: "if (lock.lost !== undefined) throw lock.lost;",
@@ -409,6 +397,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S12",
+    noticedBy: "nodes/reply",
     fault: "any value is accepted as a fence",
     file: "replies.ts",
     from: "return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;",
@@ -479,6 +468,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "hand-over",
+    noticedBy: "waiting/hand-over",
     fault: "a call that takes over keeps the old owner",
     file: "attempt.ts",
     from: "freshOwner(label, context.epoch), settings",
@@ -530,6 +520,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W1",
+    noticedBy: "waiting/nested",
     fault: "a waiter that is blocked keeps its resources from others",
     file: "waiting/index.ts",
     from: "    else this.#enterGroup(waiter);\n    return waiter;",
@@ -545,6 +536,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W2",
+    noticedBy: "waiting/starvation",
     fault: "a waiter for several resources is passed without a limit",
     file: "waiting/index.ts",
     from: "return passed >= passedMax;",
@@ -594,6 +586,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W3",
+    noticedBy: "waiting/nested",
     fault: "the youngest group that is parked at a resource comes first",
     file: "waiting/resource-queue.ts",
     from: "if (above.order < group.order) return;",
@@ -622,6 +615,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W4",
+    noticedBy: "waiting/local-queues",
     fault: "the oldest group is found by a search of all parked groups",
     file: "waiting/resource-queue.ts",
     from: "  get first(): WaiterGroup | undefined {\n    return this.#parked[0];",
@@ -629,6 +623,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W5",
+    noticedBy: "nodes/request-limit",
     fault: "delayed calls are not counted",
     file: "waiting/index.ts",
     from: "if (this.#callsUnderWay >= this.#maxWaiters)",
@@ -650,6 +645,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W6",
+    noticedBy: "nodes/request-limit",
     fault: "the permit of a task that rejects is lost",
     file: "request-limit.ts",
     from: "running.then(this.#returnPermit, this.#returnPermit);",
@@ -749,6 +745,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W8",
+    noticedBy: "waiting/local-queues",
     fault: "a call that joined others remains among them once it has left, and becomes the holder",
     file: "waiting/resource-queue.ts",
     from: "    this.#removeOther(waiter);\n    if (this.holder === waiter) {",
@@ -857,6 +854,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W7",
+    noticedBy: "locks/acquire",
     fault: "the timeout of a node starts before the request is sent",
     file: "quorum-call.ts",
     from: "    call.addedAtTurn = this.#turns;",
@@ -864,6 +862,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "waiting",
+    noticedBy: "waiting/notifications",
     fault: "a release that is announced during an attempt does not count",
     file: "waiting/index.ts",
     from: "queue.delayUntil(Math.min(dueAtMs, queue.hintedAtMs))",
@@ -924,6 +923,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "sharing",
+    noticedBy: "waiting/shared",
     fault: "a reader claims the resource for itself alone",
     file: "claim.ts",
     from: "    if (this.#isShared) request.shared = true;\n    if (epoch",
@@ -996,6 +996,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "change",
+    noticedBy: "membership/joint",
     fault: "a quorum of the old set is enough while servers change",
     file: "node-sets.ts",
     from: "if (missing > 0) return false;",

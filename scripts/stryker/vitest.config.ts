@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { shared } from "../../vitest.config.ts";
-import { slow } from "../mutants/vitest.config.ts";
+import { slow } from "../mutants/mutants.ts";
 
 /** Stryker runs the tests in a copy of the package. */
 const sandbox = process.cwd();

@@ -5,7 +5,7 @@ import { fromMarkdown } from "mdast-util-from-markdown";
 import { visit } from "unist-util-visit";
 import { expect, test } from "vitest";
 import { root } from "../lib/workspace.ts";
-import { testMutant } from "../mutants/test-mutant.ts";
+import { openCoreTests } from "../mutants/core-tests.ts";
 
 const read = (path: string): Promise<string> => readFile(join(root, path), "utf8");
 const steps = await stepsOf("A first change in ten minutes");
@@ -35,7 +35,10 @@ test("CONTRIBUTING.md's first change breaks a line of core, and the names of the
   const [path = "", from = "", to = ""] = steps[1]?.texts ?? [];
   expect(path.startsWith(core) && existsSync(join(root, path)), path).toBe(true);
   expect((await read(path)).split(from), `pieces around ${from} in ${path}`).toHaveLength(2);
-  const [first = ""] = await testMutant({ file: path.slice(core.length), from, to }, { file: "acquire" });
+  const tests = await openCoreTests();
+  const failures = await tests.run({ file: path.slice(core.length), from, to }, { file: "locks/acquire" });
+  await tests.close();
+  const first = failures.get("locks/acquire") ?? "";
   expect(first).toMatch(/^\S+\(\) \w+s .* /);
   expect(await read("packages/core/test/locks/acquire.test.ts")).toContain(first);
 });

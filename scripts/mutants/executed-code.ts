@@ -1,0 +1,44 @@
+/** Which code of core a test file has executed, by V8's precise coverage. */
+import { Session } from "node:inspector";
+
+/** A range of the code that vitest has loaded for a file, and how often it was executed. */
+type Range = readonly [start: number, end: number, count: number];
+
+/** For each file of core, from `packages/core/src`, the ranges in each of its instances. */
+export type Executed = Readonly<Record<string, readonly (readonly Range[])[]>>;
+
+/** Starts to record. Returns a function that ends the record; it needs to know where in a script the code starts. */
+export function recordExecution(): (startOf: (path: string) => number) => Executed {
+  const session = new Session();
+  session.connect();
+  session.post("Profiler.enable");
+  session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  return (startOf) => {
+    const executed: Record<string, Range[][]> = {};
+    session.post("Profiler.takePreciseCoverage", (_, { result }) => {
+      for (const { url, functions } of result) {
+        const [, file] = url.split("/packages/core/src/");
+        if (file === undefined) continue;
+        const start = startOf(url);
+        const ranges = functions.flatMap((each) => each.ranges);
+        executed[file] ??= [];
+        executed[file].push(ranges.map((each) => [each.startOffset - start, each.endOffset - start, each.count]));
+      }
+    });
+    session.disconnect();
+    return executed;
+  };
+}
+
+/** Returns whether code was executed that differs in `changed`. */
+export function isExecuted(instances: readonly (readonly Range[])[] = [], code: string, changed: string): boolean {
+  let start = 0;
+  while (start < code.length && code[start] === changed[start]) start++;
+  let end = code.length;
+  for (let other = changed.length; end > start && other > start && code[end - 1] === changed[other - 1]; other--) end--;
+  return instances.some((ranges) => {
+    const around = ranges.filter(([from, to]) => from < start && end < to);
+    const innermost = around.toSorted((a, b) => a[1] - a[0] - (b[1] - b[0]))[0];
+    return (innermost?.[2] ?? 1) > 0 || ranges.some(([from, to, count]) => start <= from && to <= end && count > 0);
+  });
+}
