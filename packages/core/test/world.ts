@@ -54,6 +54,23 @@ function recorder(events: World["events"]): Observer {
   );
 }
 
+/** Counts the watches of these nodes that are open. */
+export function countWatches(nodes: readonly FaultyNode[]): () => number {
+  let open = 0;
+  for (const node of nodes) {
+    const { watch } = node;
+    node.watch = async (...args) => {
+      const unwatch = await watch?.apply(node, args);
+      open += 1;
+      return async () => {
+        open -= 1;
+        await unwatch?.();
+      };
+    };
+  }
+  return () => open;
+}
+
 /** Returns the request with which another owner claims a resource on one node. */
 export function claimOf(owner: string, resource: string, ttlMs = 10_000) {
   return { resources: [resource], owner, ttlMs, fenceHint: 1, timeoutMs: 50 };

@@ -2,7 +2,7 @@ import { Redlock } from "@holdfast/core";
 import { type Permits, type Semaphore, semaphore } from "@holdfast/core/semaphore";
 import type { FaultyNode } from "@holdfast/testkit";
 import { describe, expect, test, vi } from "vitest";
-import { claimOf, type World, world } from "../world.ts";
+import { claimOf, countWatches, type World, world } from "../world.ts";
 
 /** A world whose first client has a network with a round trip of 4 ms. The clients given are in other processes. */
 function slowWorld(): World {
@@ -219,25 +219,14 @@ test("acquire() of one of thousands of slots finds the only free one", async () 
 
 test("acquire() leaves no timer and no watch behind", async () => {
   const { redlock, clock, nodes, otherClient } = world(3);
-  let watches = 0;
-  for (const node of nodes) {
-    const { watch } = node;
-    node.watch = async (...args) => {
-      const unwatch = await watch?.apply(node, args);
-      watches += 1;
-      return async () => {
-        watches -= 1;
-        await unwatch?.();
-      };
-    };
-  }
+  const watches = countWatches(nodes);
   const held = await clock.until(semaphore(otherClient(), "api", 2).acquire(2));
   const waiting = semaphore(redlock, "api", 2).acquire();
   await clock.advance(100);
-  expect(watches).toBe(3);
+  expect(watches()).toBe(3);
   await clock.until(held.release());
   await clock.until((await clock.until(waiting)).release());
   await clock.advance(60_000);
-  expect(watches).toBe(0);
+  expect(watches()).toBe(0);
   expect(clock.pendingTimers).toBe(0);
 });

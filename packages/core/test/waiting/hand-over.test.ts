@@ -49,15 +49,6 @@ describe("hand-over within a process", () => {
     expect(it.clock.pendingTimers).toBe(0);
   });
 
-  it("acquire() sends no request while its own process holds the resource", async () => {
-    const it = world(3, { retryDelayMs: 1, retryDelayMaxMs: 1 });
-    const { lock, next } = await heldAndWanted(it);
-    await it.clock.advance(1000);
-    expect(it.node("a").callsOf("acquire")).toHaveLength(1);
-    await it.clock.until(lock.release());
-    await it.clock.until(next);
-  });
-
   it("acquire() serves waiters in order, with hardly more than one call per node and lock", async () => {
     const it = world(5, { waitTimeoutMs: 60_000 });
     const order: number[] = [];

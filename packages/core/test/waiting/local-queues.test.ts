@@ -235,62 +235,6 @@ describe("random programs of calls for exclusive and shared locks (W8)", { timeo
   });
 });
 
-describe("an older waiter for other resources", () => {
-  it("leave() serves an older waiter before the rest of the leaving waiter's group", async () => {
-    const { clock, queues } = createQueues();
-    const enqueue = (...resources: string[]) => queues.enqueue(Object.freeze(resources), settings, true);
-    const oldest = enqueue("a", "d");
-    const giving = enqueue("d");
-    queues.begin(oldest);
-    queues.failed(oldest, { outcome: "held", votes: [{ kind: "denied", heldResources: ["a"] }], tookMs: 1 });
-    const youngest = enqueue("d");
-    expect([oldest.state, giving.state, youngest.state]).toEqual(["queued", "attempting", "queued"]);
-    await clock.advance(20); // another attempt on a is due, and d blocks
-    queues.leave(giving);
-    expect([oldest.state, youngest.state]).toEqual(["attempting", "queued"]);
-  });
-});
-
-describe("a waiter that collects", () => {
-  it("failed() lets a collecting waiter continue although an older waiter wants what it has collected", async () => {
-    const { clock, queues, claim } = createQueues();
-    const enqueue = (...resources: string[]) => queues.enqueue(Object.freeze(resources), settings, true);
-    const win = (waiter: Waiter): boolean => {
-      expect(waiter.state).toBe("attempting");
-      queues.begin(waiter);
-      return queues.won(waiter, claim(), clock.monotonicMs());
-    };
-    const lockAndRelease = (resource: string): void => {
-      const other = queues.enqueue([resource], settings, false);
-      queues.won(other, claim(), clock.monotonicMs());
-      queues.leave(other);
-    };
-    const deny = (waiter: Waiter): void => {
-      expect(waiter.state).toBe("attempting");
-      queues.begin(waiter);
-      queues.failed(waiter, { outcome: "held", votes: [{ kind: "denied", heldResources: ["z"] }], tookMs: 1 });
-    };
-    const holder = enqueue("c");
-    win(holder);
-    const older = enqueue("a", "c");
-    const collector = enqueue("a", "z");
-    lockAndRelease("a");
-    lockAndRelease("z");
-    for (let denials = 0; !collector.isCollecting && denials < 20; denials++) {
-      deny(collector);
-      await clock.advance(450);
-    }
-    expect(win(collector)).toBe(false);
-    expect(collector.collectedCount).toBe(1);
-    while (collector.state === "queued") await clock.advance(5);
-    deny(collector);
-    queues.leave(holder);
-    expect(older.state).toBe("queued");
-    await clock.advance(1000);
-    expect(collector.state).toBe("attempting");
-  });
-});
-
 describe("calls that something must wake (W8)", () => {
   /** Queues with short names for what happens to a call. */
   function setUp(given: Partial<Settings> = {}, nodeCount = 1) {
@@ -324,18 +268,52 @@ describe("calls that something must wake (W8)", () => {
     const tryShare = of("shared", false);
     /** Lets another call of the process pass: it locks the resource, and releases it. */
     const pass = (resource: string): void => queues.leave(win(tryLock(resource)));
-    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, denyEach, pass, expectAwake };
+    /** Denies `z` to a waiter as often as it takes until it collects what it wants. */
+    const collect = async (waiter: Waiter, lastMs = 150): Promise<void> => {
+      for (let denials = 0; denials < 4; denials++) {
+        deny(waiter, "z");
+        await clock.advance(denials < 3 ? 150 : lastMs);
+      }
+    };
+    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, denyEach, pass, collect, expectAwake };
   }
 
+  it("leave() serves an older waiter before the rest of the leaving waiter's group", async () => {
+    const { clock, queues, lock, deny } = setUp();
+    const oldest = lock("a", "d");
+    const giving = lock("d");
+    deny(oldest, "a");
+    const youngest = lock("d");
+    expect([oldest.state, giving.state, youngest.state]).toEqual(["queued", "attempting", "queued"]);
+    await clock.advance(20); // another attempt on a is due, and d blocks
+    queues.leave(giving);
+    expect([oldest.state, youngest.state]).toEqual(["attempting", "queued"]);
+  });
+
+  it("failed() lets a collecting waiter continue although an older waiter wants what it has collected", async () => {
+    const { clock, queues, lock, win, deny, pass, collect } = setUp();
+    const holder = win(lock("c"));
+    const older = lock("a", "c");
+    const collector = lock("a", "z");
+    pass("a");
+    pass("z");
+    await collect(collector);
+    win(collector);
+    expect(collector.collectedCount).toBe(1);
+    while (collector.state === "queued") await clock.advance(5);
+    deny(collector, "z");
+    queues.leave(holder);
+    expect(older.state).toBe("queued");
+    await clock.advance(1000);
+    expect(collector.state).toBe("attempting");
+  });
+
   it("won() leaves no call behind as the holder of what it had collected and shared", async () => {
-    const { clock, queues, lock, share, tryShare, win, deny, pass, expectAwake } = setUp();
+    const { clock, queues, lock, share, tryShare, win, deny, pass, expectAwake, collect } = setUp();
     const collector = share("a", "z");
     pass("a");
     pass("z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(collector, "z");
-      await clock.advance(denials < 3 ? 150 : 0);
-    }
+    await collect(collector, 0);
     const reader = win(tryShare("a"));
     const another = share("a");
     expect(another.state).toBe("attempting"); // joins the reader
@@ -375,14 +353,11 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() lets a waiter that lost what it had collected go before later calls (W3)", async () => {
-    const { clock, lock, win, deny, pass, expectAwake } = setUp();
+    const { lock, win, deny, pass, expectAwake, collect } = setUp();
     const collector = lock("a", "z");
     pass("a");
     pass("z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(collector, "z");
-      await clock.advance(150);
-    }
+    await collect(collector);
     win(collector); // has collected a, and tries both
     expect(collector.collectedCount).toBe(1);
     const later = lock("a");
@@ -392,14 +367,11 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() keeps what a waiter has collected while only a few nodes deny it (W2)", async () => {
-    const { clock, lock, win, deny, denyEach, pass } = setUp({}, 3);
+    const { clock, lock, win, denyEach, pass, collect } = setUp({}, 3);
     const collector = lock("a", "z");
     pass("a");
     pass("z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(collector, "z");
-      await clock.advance(150);
-    }
+    await collect(collector);
     win(collector); // has collected a, and tries both
     denyEach(collector, ["a", "z", "z"]);
     expect(collector.collectedCount).toBe(1);
@@ -409,14 +381,11 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("next() gives up what a waiter has collected half a ttl after the claim, however long that took (W2)", async () => {
-    const { clock, queues, lock, tryLock, win, deny, pass } = setUp({ ttlMs: 100 });
+    const { clock, queues, lock, tryLock, win, deny, pass, collect } = setUp({ ttlMs: 100 });
     const collector = lock("a", "z");
     pass("a");
     pass("z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(collector, "z");
-      await clock.advance(denials < 3 ? 150 : 0);
-    }
+    await collect(collector, 0);
     for (let denials = 0; denials < 10; denials++) {
       const due = queues.next(collector, Infinity);
       await clock.advance(15);
@@ -437,14 +406,11 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("leave() lets a waiter that has just begun to collect try, although an older one waits for the rest", async () => {
-    const { clock, queues, lock, tryLock, win, deny, pass, expectAwake } = setUp();
+    const { queues, lock, tryLock, win, deny, pass, expectAwake, collect } = setUp();
     const blocker = win(lock("x"));
     const older = lock("x", "z");
     const collector = lock("a", "z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(collector, "z");
-      await clock.advance(150);
-    }
+    await collect(collector);
     const holder = win(tryLock("a"));
     deny(collector, "z"); // waits for a
     queues.leave(blocker); // the older one waits for z
@@ -456,12 +422,9 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("handOver() moves no waiter to the front of a resource that it does not want any more", async () => {
-    const { clock, queues, claim, lock, tryLock, win, deny, pass, expectAwake } = setUp();
+    const { queues, claim, lock, tryLock, win, deny, pass, expectAwake, collect } = setUp();
     const waiter = lock("a", "z");
-    for (let denials = 0; denials < 4; denials++) {
-      deny(waiter, "z");
-      await clock.advance(150);
-    }
+    await collect(waiter);
     const holder = win(tryLock("z"));
     deny(waiter, "z"); // waits for the holder
     pass("a"); // now it may collect

@@ -1,7 +1,6 @@
 import { type Lock, type LockNode, Redlock } from "@holdfast/core";
-import { memoryNode } from "@holdfast/memory";
-import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
+import { crowd } from "../support/crowd.ts";
 import { world } from "../world.ts";
 
 describe("nested locks and locks on several resources (W1)", { timeout: 30_000 }, () => {
@@ -96,13 +95,8 @@ describe("nested locks and locks on several resources (W1)", { timeout: 30_000 }
   it.each([1, 2, 3])(
     "acquire() never deadlocks programs that nest locks in one order, in %i processes",
     async (processes) => {
-      const clock = new VirtualClock();
-      const inner = [1, 2, 3].map((index) => memoryNode({ name: `${index}`, clock }));
-      const redlocks = Array.from({ length: processes }, () => {
-        const nodes = inner.map((node) => new FaultyNode(node, clock));
-        for (const node of nodes) node.fault = () => ({ requestMs: 0.2, replyMs: 0.2 });
-        return new Redlock(nodes, { clock, waitTimeoutMs: 600_000, autoExtend: true });
-      });
+      const options = { waitTimeoutMs: 600_000, autoExtend: true };
+      const { clock, redlocks, pause } = crowd(processes, 3, () => 0.2, options);
       const programs = [
         [["a"], ["b", "c"]],
         [["a", "b"], ["c"]],
@@ -120,7 +114,7 @@ describe("nested locks and locks on several resources (W1)", { timeout: 30_000 }
           expect(inside.has(name)).toBe(false);
           inside.add(name);
         }
-        await new Promise<void>((resolve) => clock.deliver(2, resolve));
+        await pause(2);
         await run(redlock, rest);
         for (const name of names) inside.delete(name);
         await lock.release();

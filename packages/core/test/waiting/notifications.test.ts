@@ -1,6 +1,6 @@
-import type { Lock, Redlock, RedlockOptions } from "@holdfast/core";
+import type { RedlockOptions } from "@holdfast/core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, countWatches, world } from "../world.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -198,34 +198,19 @@ describe("notifications", () => {
 
   it("acquire() stops watching a second after the process last held or wanted the resource", async () => {
     const { redlock, clock, nodes, otherClient } = world(3, { waitTimeoutMs: 60_000 });
-    let open = 0;
-    for (const node of nodes) {
-      const watch = node.watch as NonNullable<typeof node.watch>;
-      node.watch = async (...args) => {
-        const unwatch = await watch(...args);
-        open += 1;
-        return async () => {
-          open -= 1;
-          await unwatch();
-        };
-      };
-    }
-    const use = async (locker: Redlock, lock: Promise<Lock>): Promise<void> => {
-      expect(locker).toBeDefined();
-      await (await lock).release();
-    };
-    await clock.until(use(redlock, redlock.acquire("r")));
-    expect(open).toBe(0);
+    const open = countWatches(nodes);
+    await clock.until((await redlock.acquire("r")).release());
+    expect(open()).toBe(0);
     const other = await otherClient().acquire("r");
     const pending = redlock.acquire("r");
     await clock.advance(100);
-    expect(open).toBe(3);
+    expect(open()).toBe(3);
     await other.release();
-    await clock.until(use(redlock, pending));
+    await clock.until((await clock.until(pending)).release());
     await clock.advance(999);
-    expect(open).toBe(3);
+    expect(open()).toBe(3);
     await clock.advance(1);
-    expect(open).toBe(0);
+    expect(open()).toBe(0);
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -1,43 +1,31 @@
-import {
-  type AcquireRequest,
-  type Lock,
-  type LockOptions,
-  Redlock,
-  type RedlockOptions,
-  type ReleaseRequest,
-} from "@holdfast/core";
+import type { AcquireRequest, Lock, LockOptions, Redlock, RedlockOptions, ReleaseRequest } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { Claim } from "../../src/claim.ts";
 import { contextOf } from "../support/context.ts";
+import { crowd as crowdWith, dice } from "../support/crowd.ts";
 import { world } from "../world.ts";
 
 const shared: LockOptions = { mode: "shared" };
 
 /** Processes with a delay of 0.1 to 0.3 ms to each node, in both directions. */
 function crowd(processes: number, nodeCount: number, options: RedlockOptions = {}) {
-  const clock = new VirtualClock();
   const random = dice(7);
-  const inner = Array.from({ length: nodeCount }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
-  const clients = Array.from({ length: processes }, () => {
-    const nodes = inner.map((node) => {
-      const faulty = new FaultyNode(node, clock);
-      faulty.fault = () => ({ requestMs: 0.1 + random() * 0.2, replyMs: 0.1 + random() * 0.2 });
-      faulty.announcement = (deliver) => clock.deliver(0.1 + random() * 0.2, deliver);
-      return faulty;
-    });
-    return new Redlock(nodes, { clock, waitTimeoutMs: 60_000, ...options });
-  });
-  return { clock, inner, clients };
+  return crowdWith(processes, nodeCount, () => 0.1 + random() * 0.2, options);
 }
 
-function dice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
+/** Returns the names of calls in the order in which they got their locks, and `take`, which makes such a call. */
+function inOrder(redlock: Redlock) {
+  const order: string[] = [];
+  const take = async (name: string, options: LockOptions): Promise<Lock> => {
+    const lock = await redlock.acquire("r", options);
+    order.push(name);
+    return lock;
   };
+  /** The same, and releases the lock at once. */
+  const visit = async (name: string, options: LockOptions): Promise<void> => (await take(name, options)).release();
+  return { order, take, visit };
 }
 
 /** Checks that a writer is alone, and that tokens are in the order of the locks. */
@@ -82,15 +70,9 @@ describe("shared locks of one process", () => {
         return { requestMs: isSlow ? 20 : 1, replyMs: method === "release" ? 10 : 1 };
       };
     }
-    const order: string[] = [];
-    const writer = redlock.acquire("r", { ttlMs: slowTtlMs }).then((lock) => {
-      order.push("writer");
-      return lock.release();
-    });
-    const reader = redlock.acquire("r", shared).then((lock) => {
-      order.push("reader");
-      return lock.release();
-    });
+    const { order, visit } = inOrder(redlock);
+    const writer = visit("writer", { ttlMs: slowTtlMs });
+    const reader = visit("reader", shared);
     const first = await clock.until(redlock.tryAcquire("r"));
     void first?.release();
     await clock.advance(1.5);
@@ -101,73 +83,26 @@ describe("shared locks of one process", () => {
     expect(order).toEqual(["writer", "reader"]);
   });
 
-  it("acquire() grants shared locks together, and an exclusive one when all of them have ended", async () => {
-    const { clock, redlock } = world(3);
-    const readers = await clock.until(Promise.all([1, 2, 3].map(() => redlock.acquire("r", shared))));
-    const order: string[] = [];
-    const writing = redlock.acquire("r").then((lock) => {
-      order.push("writer");
-      return lock;
-    });
-    for (const reader of readers) {
-      await clock.advance(20);
-      order.push("reader ends");
-      await clock.until(reader.release());
-    }
-    const writer = await clock.until(writing);
-    expect(order).toEqual(["reader ends", "reader ends", "reader ends", "writer"]);
-    for (const { fence } of readers) expect(writer.fence).toBeGreaterThan(fence);
-  });
-
   it("acquire() serves readers and writers first come, first served", async () => {
     const { clock, redlock } = world(3);
-    const order: string[] = [];
+    const { order, take } = inOrder(redlock);
+    const fences: Record<string, number> = {};
     const visit = async (name: string, options: LockOptions): Promise<void> => {
-      const lock = await redlock.acquire("r", options);
-      order.push(name);
-      await new Promise<void>((resolve) => clock.deliver(10, resolve));
+      const lock = await take(name, options);
+      fences[name] = lock.fence;
+      await new Promise<void>((resolve) => clock.deliver(name === "r1" ? 10 : 30, resolve));
       order.push(`-${name}`);
       await lock.release();
     };
-    const visits = [
-      visit("r1", shared),
-      visit("r2", shared),
-      visit("w1", {}),
-      visit("r3", shared),
-      visit("r4", shared),
-    ];
-    await clock.until(Promise.all([...visits, visit("w2", {}), visit("r5", shared)]));
-    const groups = order.map((entry) => entry.replace("-", ""));
-    expect(groups.join(" ")).toMatch(/^(r[12] ){4}w1 w1 (r[34] ){4}w2 w2 r5 r5$/);
-  });
-
-  it("acquire() of a reader that comes after a waiting writer waits for it", async () => {
-    const { clock, redlock } = world(3);
-    const first = await clock.until(redlock.acquire("r", shared));
-    const order: string[] = [];
-    const visit = async (name: string, options: LockOptions): Promise<void> => {
-      const lock = await redlock.acquire("r", options);
-      order.push(name);
-      await lock.release();
-    };
-    const writing = visit("writer", {});
-    await clock.advance(1);
-    const reading = visit("reader", shared);
-    await clock.advance(20);
-    expect(order).toEqual([]);
-    await clock.until(first.release());
-    await clock.until(Promise.all([writing, reading]));
-    expect(order).toEqual(["writer", "reader"]);
+    const calls = { r1: shared, r2: shared, w1: {}, r3: shared, r4: shared, w2: {}, r5: shared };
+    await clock.until(Promise.all(Object.entries(calls).map(([name, options]) => visit(name, options))));
+    expect(order.join(" ")).toBe("r1 r2 -r1 -r2 w1 -w1 r3 r4 -r3 -r4 w2 -w2 r5 -r5");
+    for (const reader of ["r1", "r2"]) expect(fences.w1).toBeGreaterThan(fences[reader] as number);
   });
 
   it("acquire() of a reader does not pass an earlier writer whose attempt is under way", async () => {
     const { clock, redlock, nodes } = world(3);
-    const order: string[] = [];
-    const take = (name: string, options: LockOptions) =>
-      redlock.acquire("r", options).then((lock): Lock => {
-        order.push(name);
-        return lock;
-      });
+    const { order, take } = inOrder(redlock);
     const first = await clock.until(take("r0", shared));
     for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
     void first.release(); // takes until 10
@@ -188,12 +123,7 @@ describe("shared locks of one process", () => {
 
   it("acquire() of a writer does not pass an earlier reader that tries to join", async () => {
     const { clock, redlock, inner, nodes } = world(3);
-    const order: string[] = [];
-    const take = (name: string, options: LockOptions) =>
-      redlock.acquire("r", options).then((lock): Lock => {
-        order.push(name);
-        return lock;
-      });
+    const { order, take } = inOrder(redlock);
     const first = await clock.until(take("r0", shared));
     // A writer of another process asks, so the nodes let nobody join for a second.
     for (const node of inner) {
@@ -215,23 +145,18 @@ describe("shared locks of one process", () => {
 
   it("release() hands a lock over to no writer that came after a reader that tries to join", async () => {
     const { clock, redlock, nodes } = world(3);
-    const order: string[] = [];
-    const take = async (name: string, options: LockOptions): Promise<void> => {
-      const lock = await redlock.acquire("r", options);
-      order.push(name);
-      await lock.release();
-    };
+    const { order, visit } = inOrder(redlock);
     const first = await clock.until(redlock.acquire("r", shared));
     for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 30 } : {});
     const giveUp = new AbortController();
-    const given = take("gives up", { ...shared, signal: giveUp.signal }).catch(() => {});
-    const reading = take("reader", shared); // reaches the nodes at 30, and so would the other one
+    const given = visit("gives up", { ...shared, signal: giveUp.signal }).catch(() => {});
+    const reading = visit("reader", shared); // reaches the nodes at 30, and so would the other one
     await clock.until(first.release());
     for (const node of nodes) node.fault = () => ({});
     const hasty = await clock.until(redlock.tryAcquire("r"));
     giveUp.abort();
     await given;
-    const writing = take("writer", {});
+    const writing = visit("writer", {});
     await clock.advance(1);
     await clock.until(hasty?.release() ?? Promise.reject(new Error("denied")));
     await clock.until(Promise.all([reading, writing]));
@@ -318,7 +243,7 @@ describe("shared locks of several processes", () => {
   it.each([1, 2, 3, 5])(
     "acquire() over %i nodes excludes writers from all others, and tokens are in order",
     async (n) => {
-      const { clock, clients } = crowd(4, n);
+      const { clock, redlocks, pause } = crowd(4, n);
       const judge = referee();
       const random = dice(n);
       const counts = { reader: 0, writer: 0 };
@@ -327,14 +252,14 @@ describe("shared locks of several processes", () => {
           const isWriter = random() < 0.3;
           const lock = await redlock.acquire("r", { mode: isWriter ? "exclusive" : "shared" });
           judge.enter(lock, isWriter);
-          await new Promise<void>((resolve) => clock.deliver(0.5 + random() * 3, resolve));
+          await pause(0.5 + random() * 3);
           judge.leave(isWriter);
           counts[isWriter ? "writer" : "reader"] += 1;
           await lock.release();
-          if (random() < 0.3) await new Promise<void>((resolve) => clock.deliver(random() * 10, resolve));
+          if (random() < 0.3) await pause(random() * 10);
         }
       };
-      await clock.until(Promise.all(clients.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 120_000);
+      await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 120_000);
       expect(counts.reader).toBeGreaterThan(100);
       expect(counts.writer).toBeGreaterThan(50);
       expect(judge.readersMax).toBeGreaterThan(3);
@@ -363,13 +288,13 @@ describe("shared locks of several processes", () => {
   ])(
     "acquire() of a %s is not kept out by %s that follow each other without a gap",
     async (_, __, options, otherOptions, workers) => {
-      const { clock, clients } = crowd(3, 3);
-      const [lone, ...others] = clients as [Redlock, ...Redlock[]];
+      const { clock, redlocks, pause } = crowd(3, 3);
+      const [lone, ...others] = redlocks as [Redlock, ...Redlock[]];
       let isOver = false;
       const work = async (redlock: Redlock): Promise<void> => {
         while (!isOver) {
           const lock = await redlock.acquire("r", otherOptions);
-          await new Promise<void>((resolve) => clock.deliver(5, resolve));
+          await pause(5);
           void lock.release();
         }
       };
@@ -392,15 +317,15 @@ describe("shared locks of several processes", () => {
 
 describe("turns of readers behind writers with readers of their own", () => {
   it.each([2, 4])("acquire() of a reader is passed by few writers of %i other processes", async (others) => {
-    const { clock, clients } = crowd(1 + others, 3);
-    const [reader, ...busy] = clients as [Redlock, ...Redlock[]];
+    const { clock, redlocks, pause } = crowd(1 + others, 3);
+    const [reader, ...busy] = redlocks as [Redlock, ...Redlock[]];
     let isOver = false;
     let writes = 0;
     const work = async (redlock: Redlock, options: LockOptions): Promise<void> => {
       while (!isOver) {
         const lock = await redlock.acquire("r", options);
         if (options !== shared) writes += 1;
-        await new Promise<void>((resolve) => clock.deliver(5, resolve));
+        await pause(5);
         void lock.release();
       }
     };
@@ -424,10 +349,9 @@ describe("shared and exclusive locks on several resources", () => {
   it.each([1, 2, 3, 4, 5, 6])(
     "acquire() excludes, orders tokens, and ends for all callers: drawing %i",
     async (seed) => {
-      const { clock, inner, clients } = crowd(3, 3, { ttlMs: 60_000 });
+      const { clock, inner, redlocks, pause } = crowd(3, 3, { ttlMs: 60_000 });
       const random = dice(seed);
       const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
-      const pause = (ms: number) => new Promise<void>((resolve) => clock.deliver(ms, resolve));
       let locks = 0;
       const visit = async (redlock: Redlock): Promise<void> => {
         const resources = ["a", "b", "c"].filter(() => random() < 0.5);
@@ -446,9 +370,9 @@ describe("shared and exclusive locks on several resources", () => {
       const work = async (redlock: Redlock): Promise<void> => {
         for (let round = 0; round < 25; round++) await visit(redlock);
       };
-      await clock.until(Promise.all(clients.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
+      await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
       expect(locks).toBeGreaterThan(50);
-      await clock.until(Promise.all(clients.map((redlock) => redlock.close())));
+      await clock.until(Promise.all(redlocks.map((redlock) => redlock.close())));
       for (const node of inner) {
         for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
       }

@@ -1,7 +1,6 @@
-import { Redlock, type RedlockOptions } from "@holdfast/core";
-import { memoryNode } from "@holdfast/memory";
-import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import type { Redlock } from "@holdfast/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { crowd, dice } from "../support/crowd.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -13,17 +12,8 @@ afterEach(() => {
  * @param processes the number of processes; the last one has the worker that wants both
  * @param travelMs how long a message travels, in milliseconds
  */
-async function contend(processes: number, travelMs: number, options: RedlockOptions = {}) {
-  const clock = new VirtualClock();
-  const inner = Array.from({ length: 5 }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
-  const redlocks = Array.from({ length: processes }, () => {
-    const nodes = inner.map((node) => new FaultyNode(node, clock));
-    for (const node of nodes) {
-      if (travelMs > 0) node.fault = () => ({ requestMs: travelMs, replyMs: travelMs });
-      node.announcement = (deliver) => clock.deliver(travelMs, deliver);
-    }
-    return new Redlock(nodes, { clock, waitTimeoutMs: 60_000, ...options });
-  });
+async function contend(processes: number, travelMs: number) {
+  const { clock, redlocks, pause } = crowd(processes, 5, () => travelMs);
   const endMs = 3000;
   const inside = new Set<string>();
   const work = async (redlock: Redlock, names: string[]): Promise<{ locks: number; longestWaitMs: number }> => {
@@ -37,7 +27,7 @@ async function contend(processes: number, travelMs: number, options: RedlockOpti
         expect(inside.has(name)).toBe(false);
         inside.add(name);
       }
-      await new Promise<void>((resolve) => clock.deliver(5, resolve));
+      await pause(5);
       for (const name of names) inside.delete(name);
       await lock.release();
     }
@@ -77,17 +67,9 @@ describe("a waiter for two resources that are always wanted (W2)", { timeout: 30
 
 describe("a process that competes with one that announces nothing (W2)", { timeout: 30_000 }, () => {
   it("acquire() gets its share, although the other process retries right after each release", async () => {
-    let state = 7;
-    vi.spyOn(Math, "random").mockImplementation(() => {
-      state = (state * 48_271) % 2_147_483_647; // reproducible
-      return state / 2_147_483_647;
-    });
-    const clock = new VirtualClock();
-    const inner = Array.from({ length: 3 }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
-    const nodes = inner.map((node) => new FaultyNode(node, clock));
-    for (const node of nodes) node.fault = () => ({ requestMs: 0.2, replyMs: 0.2 });
-    const redlock = new Redlock(nodes, { clock, waitTimeoutMs: 60_000 });
-    const pause = (ms: number) => new Promise<void>((resolve) => clock.deliver(ms, resolve));
+    vi.spyOn(Math, "random").mockImplementation(dice(7));
+    const { clock, inner, redlocks, pause } = crowd(1, 3, () => 0.2);
+    const [redlock] = redlocks as [Redlock];
     const endMs = 20_000;
     let number = 0;
     /** Repeatedly holds the resource for 5 ms, like a client that does not support waiting lists. */

@@ -1,39 +1,12 @@
-import { Redlock, type RedlockOptions } from "@holdfast/core";
-import { type MemoryNode, memoryNode } from "@holdfast/memory";
-import { FaultyNode, isNightly, VirtualClock } from "@holdfast/testkit";
+import type { Redlock } from "@holdfast/core";
+import { isNightly } from "@holdfast/testkit";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Crowd, crowd as crowdWith, dice } from "../support/crowd.ts";
 
-/** Returns a generator of reproducible random numbers from 0 to 1. */
-function dice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
-interface Crowd {
-  readonly clock: VirtualClock;
-  readonly inner: readonly MemoryNode[];
-  readonly clients: readonly { readonly redlock: Redlock; readonly nodes: readonly FaultyNode[] }[];
-}
-
-/** Creates clients in separate processes whose messages all take a moment. */
-function crowd(clientCount: number, nodeCount: number, options: RedlockOptions = {}, seed = 1): Crowd {
-  const clock = new VirtualClock();
-  const random = dice(seed);
-  const travelMs = (): number => 0.1 + random() * (random() < 0.05 ? 1 : 0.1);
-  const inner = Array.from({ length: nodeCount }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
-  const clients = Array.from({ length: clientCount }, () => {
-    const nodes = inner.map((node) => {
-      const faulty = new FaultyNode(node, clock);
-      faulty.fault = () => ({ requestMs: travelMs(), replyMs: travelMs() });
-      faulty.announcement = (deliver) => clock.deliver(travelMs(), deliver);
-      return faulty;
-    });
-    return { nodes, redlock: new Redlock(nodes, { clock, waitTimeoutMs: 30_000, ...options }) };
-  });
-  return { clock, inner, clients };
+/** Clients whose messages all take a moment, and some of them longer. */
+function crowd(clientCount: number, nodeCount: number): Crowd {
+  const random = dice(1);
+  return crowdWith(clientCount, nodeCount, () => 0.1 + random() * (random() < 0.05 ? 1 : 0.1));
 }
 
 /** Returns Jain's fairness index: 1 if all have the same share, 1/n if one has everything. */
@@ -43,8 +16,8 @@ function fairness(shares: readonly number[]): number {
 }
 
 /** Lets workers of all clients repeatedly hold the same lock for a millisecond. */
-async function contend({ clock, clients }: Crowd, workers: number, forMs: number) {
-  const locks = clients.map(() => 0);
+async function contend({ clock, redlocks, pause }: Crowd, workers: number, forMs: number) {
+  const locks = redlocks.map(() => 0);
   const waitsMs: number[] = [];
   let inside = 0;
   const work = async (redlock: Redlock, client: number): Promise<void> => {
@@ -55,12 +28,12 @@ async function contend({ clock, clients }: Crowd, workers: number, forMs: number
       locks[client] = (locks[client] ?? 0) + 1;
       inside += 1;
       expect(inside).toBe(1);
-      await new Promise<void>((resolve) => clock.deliver(1, resolve));
+      await pause(1);
       inside -= 1;
       await lock.release();
     }
   };
-  const all = clients.flatMap(({ redlock }, client) => Array.from({ length: workers }, () => work(redlock, client)));
+  const all = redlocks.flatMap((redlock, client) => Array.from({ length: workers }, () => work(redlock, client)));
   await clock.until(Promise.all(all), 10 * forMs + 120_000);
   return { locks, longestWaitMs: Math.max(...waitsMs), count: waitsMs.length };
 }
