@@ -2,17 +2,26 @@ import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { type FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, type World, world } from "../world.ts";
+
+const startUs = Date.UTC(2026, 0, 1) * 1000;
+/** Ahead of the clients' clocks, so that a token needs a second round where counters differ. */
+const ahead = startUs + 5_000_000;
+
+/** Sets the counter of `r` on each node. */
+async function setCounters(nodes: World["inner"], fenceOf: (index: number) => number): Promise<void> {
+  for (const [index, each] of nodes.entries()) {
+    await each.acquire({ ...claimOf("x", "r"), fenceHint: fenceOf(index) });
+    await each.release(claimOf("x", "r"));
+  }
+}
 
 describe("fencing tokens (S10)", () => {
   it("acquire() takes one round trip when the hint is ahead of all counters, however far apart these are", async () => {
     const { redlock, clock, nodes, inner } = world(5);
-    for (const [index, each] of inner.entries()) {
-      await each.acquire({ ...claimOf("x", "r"), fenceHint: 1000 * (index + 1) });
-      await each.release(claimOf("x", "r"));
-    }
+    await setCounters(inner, (index) => 1000 * (index + 1));
     const lock = await clock.until(redlock.acquire("r"));
-    expect(lock.fence).toBe(Date.UTC(2026, 0, 1) * 1000);
+    expect(lock.fence).toBe(startUs);
     expect(nodes.flatMap((each) => each.callsOf("extend"))).toEqual([]);
   });
 
@@ -31,11 +40,7 @@ describe("fencing tokens (S10)", () => {
   it("acquire() returns a higher fence through a second round when the client's clock is far behind", async () => {
     const { redlock, clock, nodes, inner } = world(3);
     // The counters differ and are ahead of this client's clock, so the granted fences differ.
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    for (const [index, each] of inner.entries()) {
-      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + index });
-      await each.release(claimOf("x", "r"));
-    }
+    await setCounters(inner, (index) => ahead + index);
     const lock = await clock.until(redlock.acquire("r"));
     // a and b reply first and settle the vote with ahead + 1 and ahead + 2.
     expect(lock.fence).toBeGreaterThanOrEqual(ahead + 2);
@@ -46,7 +51,6 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() takes one round trip when an earlier token was ahead of all counters, though its clock is behind", async () => {
     const { redlock, clock, nodes, inner } = world(3);
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
     for (const [index, each] of inner.entries()) {
       await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + index });
       await each.acquire({ ...claimOf("x", "s"), fenceHint: ahead - 1 - index });
@@ -60,11 +64,7 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() adopts a larger fence that a node replies to the proposal, and proposes that one", async () => {
     const { redlock, clock, node, inner } = world(3);
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    for (const [index, each] of inner.entries()) {
-      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
-      await each.release(claimOf("x", "r"));
-    }
+    await setCounters(inner, (index) => ahead + 10 * index);
     node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 10 } : undefined);
     node("a").fault = ({ method }) => (method === "extend" ? { replyMs: 10 } : undefined);
     const lock = await clock.until(redlock.acquire("r"));
@@ -78,9 +78,7 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() rejects a token that fewer than a quorum confirmed for this claim", async () => {
     const { redlock, clock, node, nodes, inner, heldOn } = world(3, { waitTimeoutMs: 0 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
-    await inner[0]?.release(claimOf("x", "r"));
+    await setCounters(inner.slice(0, 1), () => ahead);
     node("c").fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
     node("b").fault = ({ method }) => (method === "extend" ? { reject: new Error("gone") } : undefined);
     await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
@@ -90,9 +88,7 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() neither confirms nor renews a claim that has expired meanwhile", async () => {
     const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0, ttlMs: 100, nodeTimeoutMs: 40 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
-    await inner[0]?.release(claimOf("x", "r"));
+    await setCounters(inner.slice(0, 1), () => ahead);
     node("c").fault = () => ({ lose: "request" });
     // b loses its claims between the two rounds.
     node("b").fault = ({ method, request }) => {
@@ -105,28 +101,22 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() proposes a bounded number of times when a node's counter keeps increasing", async () => {
     const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
-    await inner[0]?.release(claimOf("x", "r"));
+    await setCounters(inner.slice(0, 1), () => ahead);
     node("c").fault = () => ({ lose: "request" });
     let running = ahead;
-    node("b").fault = ({ method }) => {
-      running += 100;
-      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
-    };
-    node("a").fault = ({ method }) => {
-      running += 100;
-      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
-    };
+    for (const name of ["a", "b"]) {
+      node(name).fault = ({ method }) => {
+        running += 100;
+        return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
+      };
+    }
     await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
     expect(node("b").callsOf("extend").length + node("a").callsOf("extend").length).toBe(12);
   });
 
   it("acquire() goes on proposing while other resources advance their shared counter", async () => {
     const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
-    await inner[0]?.release(claimOf("x", "r"));
+    await setCounters(inner.slice(0, 1), () => ahead);
     node("c").fault = () => ({ lose: "request" });
     let counter = ahead;
     const advance: FaultyNode["fault"] = ({ method }) => {
@@ -141,9 +131,7 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() measures the validity after the last round", async () => {
     const { redlock, clock, nodes, inner } = world(3, { ttlMs: 1000 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
-    await inner[0]?.release(claimOf("x", "r"));
+    await setCounters(inner.slice(0, 1), () => ahead);
     for (const each of nodes) each.fault = () => ({ replyMs: 20 });
     const lock = await clock.until(redlock.acquire("r"));
     expect(clock.monotonicMs()).toBe(40);
@@ -186,11 +174,7 @@ describe("fencing tokens (S10)", () => {
   /** A world whose counters differ, so that the token needs a second round, to which no node replies. */
   async function secondRoundHangs(nodeTimeoutMs: number) {
     const it = world(3, { waitTimeoutMs: 0, ttlMs: 1000, nodeTimeoutMs });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    for (const [index, each] of it.inner.entries()) {
-      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
-      await each.release(claimOf("x", "r"));
-    }
+    await setCounters(it.inner, (index) => ahead + 10 * index);
     for (const node of it.nodes) {
       node.fault = ({ method }) => {
         if (method === "extend") return { lose: "request" };
@@ -219,11 +203,7 @@ describe("fencing tokens (S10)", () => {
 
   it("acquire() spends one nodeTimeoutMs on proposing tokens, however many rounds that takes", async () => {
     const { redlock, clock, nodes, inner } = world(3, { waitTimeoutMs: 0, nodeTimeoutMs: 100 });
-    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
-    for (const [index, each] of inner.entries()) {
-      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
-      await each.release(claimOf("x", "r"));
-    }
+    await setCounters(inner, (index) => ahead + 10 * index);
     // Each node replies late to a proposal, and with a higher fence, so that no round agrees.
     let fence = ahead + 1000;
     for (const node of nodes) {
@@ -239,7 +219,6 @@ describe("fencing tokens (S10)", () => {
 });
 
 describe("fencing tokens of locks on several resources, where others share their counters (S10)", () => {
-  const startUs = Date.UTC(2026, 0, 1) * 1000;
   const inFront = startUs + 50_000;
   // With sixteen counters, s6 shares that of r1, and r2 has another one.
   const shareOne = { resources: ["s6"], ttlMs: 1_000, timeoutMs: 50 };

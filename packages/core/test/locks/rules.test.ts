@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { freshOwner } from "../../src/claim.ts";
 import { labelOf } from "../../src/errors.ts";
-import { driftMs } from "../../src/lease.ts";
 import { majorityOf } from "../../src/node-sets.ts";
 import { retryDelay } from "../../src/pause.ts";
 
@@ -9,11 +8,6 @@ describe("rules", () => {
   it("majorityOf() makes any two quorums share a node", () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(majorityOf)).toEqual([1, 2, 2, 3, 3, 4, 4]);
     for (let count = 1; count < 100; count++) expect(2 * majorityOf(count)).toBeGreaterThan(count);
-  });
-
-  it("driftMs() is a fraction of the ttl plus 2 ms", () => {
-    expect(driftMs(10_000, 0.01)).toBe(102);
-    expect(driftMs(3, 0)).toBe(2);
   });
 
   it("freshOwner() never repeats, and labelOf() returns the label whatever it contains", () => {

@@ -40,15 +40,6 @@ describe("a node that rejects with a ConfigurationError", () => {
     await expect(redlock.acquire("r")).rejects.toBeInstanceOf(ConfigurationError);
   });
 
-  it("acquire() passes one request object to all nodes of an attempt, and a new one for each attempt", async () => {
-    const { redlock, nodes } = world(3);
-    await (await redlock.acquire("r")).release();
-    await redlock.acquire("r");
-    const [a, b, c] = nodes.map((node) => node.callsOf("acquire").map(({ request }) => request));
-    expect(a?.[0]).not.toBe(a?.[1]);
-    for (const others of [b, c]) for (const attempt of [0, 1]) expect(others?.[attempt]).toBe(a?.[attempt]);
-  });
-
   it("extend() rejects immediately with the reason when no quorum is left, and leaves the lock as it was", async () => {
     const { redlock, clock, nodes, node, events, heldOn } = world(3, { autoExtend: false });
     const lock = await redlock.acquire("r");
