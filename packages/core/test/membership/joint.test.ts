@@ -151,46 +151,19 @@ describe("new Redlock({ old, new })", () => {
     expect(await clock.until(joint("abc", "defgh").inspect("r"))).toMatchObject({ state: "unknown" });
   });
 
-  it.each<[string, JointSet, RedlockOptions, string]>([
-    [
-      "no new set",
-      { old: [memoryNode()] } as unknown as JointSet,
-      { epoch: 3 },
-      "new must be a list of lock nodes, not undefined",
-    ],
-    ["an empty set", { old: [memoryNode()], new: [] }, { epoch: 3 }, "new must have at least one lock node, not none"],
-    [
-      "no epoch",
-      { old: [memoryNode()], new: [memoryNode()] },
-      {},
-      "epoch must be 3, 7, 11 and so on while servers change, not undefined",
-    ],
-    [
-      "the epoch of one set",
-      { old: [memoryNode()], new: [memoryNode()] },
-      { epoch: 5 },
-      "epoch must be 3, 7, 11 and so on while servers change, not 5",
-    ],
-    [
-      "a quorum",
-      { old: [memoryNode()], new: [memoryNode()] },
-      { epoch: 3, quorum: 1 },
-      "quorum must be left out while servers change, not 1",
-    ],
-    [
-      "two nodes of one name",
-      { old: [memoryNode({ name: "x" })], new: [memoryNode({ name: "x" })] },
-      { epoch: 3 },
-      "nodes and their names must be distinct: two are called x",
-    ],
-    [
-      "a third set",
-      { old: [memoryNode()], new: [memoryNode()], next: [] } as JointSet,
-      { epoch: 3 },
-      "next is not an option of a joint set",
-    ],
+  const [old, another] = [[memoryNode()], [memoryNode()]];
+  const sameName = { old: [memoryNode({ name: "x" })], new: [memoryNode({ name: "x" })] };
+  const odd = "epoch must be 3, 7, 11 and so on while servers change, not";
+  it.each<[string, object, RedlockOptions, string]>([
+    ["no new set", { old }, { epoch: 3 }, "new must be a list of lock nodes, not undefined"],
+    ["an empty set", { old, new: [] }, { epoch: 3 }, "new must have at least one lock node, not none"],
+    ["no epoch", { old, new: another }, {}, `${odd} undefined`],
+    ["the epoch of one set", { old, new: another }, { epoch: 5 }, `${odd} 5`],
+    ["a quorum", { old, new: another }, { epoch: 3, quorum: 1 }, "quorum must be left out while servers change, not 1"],
+    ["nodes of one name", sameName, { epoch: 3 }, "nodes and their names must be distinct: two are called x"],
+    ["a third set", { old, new: another, next: [] }, { epoch: 3 }, "next is not an option of a joint set"],
   ])("refuses %s", (_, set, options, message) => {
-    expect(() => new Redlock(set, options)).toThrow(message);
+    expect(() => new Redlock(set as JointSet, options)).toThrow(message);
   });
 
   it("new Redlock(nodes) refuses the epoch of a joint set, and anything but a positive integer", () => {
