@@ -1,4 +1,3 @@
-import { EpochError } from "@holdfast/core";
 import { VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { memoryNode } from "../src/index.ts";
@@ -34,26 +33,6 @@ function world(fenceTtlMs?: number) {
 function names(count: number, kind = "r"): string[] {
   return Array.from({ length: count }, (_, index) => `${kind} ${String(index).padStart(5, "0")}`);
 }
-
-describe("memoryNode() with a floor", () => {
-  it("raiseFloor() makes the node grant above fences that it has forgotten", async () => {
-    const { clock, node, claim } = world();
-    await claim("r", { fenceHint: 77 });
-    await node.raiseFloor({ floor: 78, epoch: 0, timeoutMs });
-    await clock.advance(2 * 24 * 60 * 60 * 1000);
-    for (const other of names(10)) await claim(other);
-    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0, floor: 78 });
-    expect(await claim("r")).toEqual({ granted: true, fence: 79 });
-  });
-
-  it("acquire() rejects with an EpochError that names both epochs", async () => {
-    const { node, claim } = world();
-    await node.raiseFloor({ floor: 0, epoch: 3, timeoutMs });
-    await expect(claim("r")).rejects.toThrow(EpochError);
-    await expect(claim("r")).rejects.toThrow("does not serve clients of epoch 1: it is at epoch 3");
-    expect(await claim("r", { epoch: 3 })).toEqual({ granted: true, fence: 1 });
-  });
-});
 
 describe("scan()", () => {
   it("scan() reads a thousand entries a portion, in the order in which they were added", async () => {

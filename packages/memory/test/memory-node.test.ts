@@ -63,17 +63,6 @@ describe("memoryNode()", () => {
     expect(await node.release(claim("r"))).toEqual({ released: true });
   });
 
-  it("release() that names a waiter adds its own waiter behind all others, whatever their names", async () => {
-    const node = memoryNode();
-    await node.acquire(claim("r"));
-    for (const waiter of ["y", "z"]) await node.acquire({ ...claim("r"), owner: waiter, waiter });
-    expect(await node.release({ ...claim("r"), waiter: "a" })).toMatchObject({ next: "y" });
-    await node.acquire(claim("r"));
-    expect(await node.release(claim("r"))).toMatchObject({ next: "z" });
-    await node.acquire(claim("r"));
-    expect(await node.release(claim("r"))).toMatchObject({ next: "a" });
-  });
-
   it("memoryNode() keeps a fence counter for fenceTtlMs after its claim, and forgets it some time later", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock });
