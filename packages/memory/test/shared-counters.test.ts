@@ -92,10 +92,4 @@ describe("memoryNode() with counters", () => {
     expect(await read(true)).toEqual([...counters, [0, 1]]);
     await expect(node.scan({ timeoutMs, cursor: "counters-0:0:1" })).rejects.toThrow("has not made the cursor");
   });
-
-  it("scan() without claims reads the counter of each resource if they share none", async () => {
-    const { node, claim } = world(Number.POSITIVE_INFINITY);
-    await claim("r", 50);
-    expect(await node.scan({ timeoutMs, claims: false })).toEqual({ counters: 1, highest: 50, claims: [] });
-  });
 });
