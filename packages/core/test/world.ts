@@ -13,6 +13,8 @@ export interface World {
   readonly redlock: Redlock;
   /** The events that the observer received: `[name, event]`. */
   readonly events: [name: string, event: Record<string, unknown>][];
+  /** Returns the requests of one method that the node with this name received. */
+  requests(name: string, method: "acquire" | "extend" | "release"): FaultyNode["calls"][number]["request"][];
   /** Creates another client of the same nodes, without a network in between. */
   otherClient(options?: RedlockOptions): Redlock;
   /** Returns the names of the nodes on which the resource is held. */
@@ -28,14 +30,19 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
   const nodes = inner.map((node) => new FaultyNode(node, clock));
   const events: World["events"] = [];
   const redlock = new Redlock(nodes, { clock, observer: recorder(events), nodeTimeoutMs: 50, ...options });
+  const nodeOf = (name: string): FaultyNode => {
+    const node = nodes.find((candidate) => candidate.name === name);
+    if (node === undefined) throw new Error(`no node ${name}`);
+    return node;
+  };
   return {
     clock,
     nodes,
-    node: (name) => {
-      const node = nodes.find((candidate) => candidate.name === name);
-      if (node === undefined) throw new Error(`no node ${name}`);
-      return node;
-    },
+    node: nodeOf,
+    requests: (name, method) =>
+      nodeOf(name)
+        .callsOf(method)
+        .map(({ request }) => request),
     inner,
     redlock,
     events,
@@ -69,6 +76,14 @@ export function countWatches(nodes: readonly FaultyNode[]): () => number {
     };
   }
   return () => open;
+}
+
+/** Lets another owner take a resource from a lock on these nodes, as after they have lost their claims. */
+export async function steal(nodes: readonly MemoryNode[], resource: string, owner: string): Promise<void> {
+  for (const node of nodes) {
+    await node.release({ resources: [resource], owner, timeoutMs: 50 });
+    await node.acquire(claimOf("thief", resource));
+  }
 }
 
 /** Returns the request with which another owner claims a resource on one node. */

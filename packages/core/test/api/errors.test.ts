@@ -92,23 +92,16 @@ describe("error messages and outcomes", () => {
       reject: Object.assign(new Error("refused"), { code: "ECONNREFUSED", command: ["AUTH", "secret"] }),
     });
     const error = await errorOf(clock.until(redlock.acquire("r")));
+    const late = { name: "NodeTimeoutError", code: "NODE_TIMEOUT", message: "timed out after 50 ms" };
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: "QuorumUnreachableError",
       code: "QUORUM_UNREACHABLE",
       message: error.message,
       resources: ["r"],
       outcomes: [
-        {
-          node: "a",
-          kind: "failed",
-          error: { name: "NodeTimeoutError", code: "NODE_TIMEOUT", message: "timed out after 50 ms" },
-        },
+        { node: "a", kind: "failed", error: late },
         { node: "b", kind: "failed", error: { name: "Error", code: "ECONNREFUSED", message: "refused" } },
-        {
-          node: "c",
-          kind: "failed",
-          error: { name: "NodeTimeoutError", code: "NODE_TIMEOUT", message: "timed out after 50 ms" },
-        },
+        { node: "c", kind: "failed", error: late },
       ],
     });
   });

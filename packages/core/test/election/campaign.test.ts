@@ -1,7 +1,7 @@
 import { ConfigurationError, LockLostError, type Redlock } from "@holdfast/core";
 import { type ElectionObserver, election, type Term, TermEndedError } from "@holdfast/core/election";
 import { describe, expect, it } from "vitest";
-import { type World, world } from "../world.ts";
+import { steal, type World, world } from "../world.ts";
 
 const ttlMs = 2_000;
 
@@ -363,23 +363,24 @@ describe("resign()", () => {
     expect(await all.heldOn("jobs")).toEqual([]);
   });
 
-  it("resign() during an extension ends the term for good", async () => {
-    const all = world(3);
-    const leader = candidate(all, all.redlock);
-    await all.clock.advance(1);
-    latency(all.nodes, 40);
-    const extension = expect(leader.current?.extend()).rejects.toMatchObject({
-      code: "TERM_ENDED",
-      reason: "resigned",
-    });
-    await all.clock.advance(30); // the nodes have extended, and their replies are on the way
-    const resigned = leader.current?.resign() ?? Promise.reject();
-    expect(leader.current?.signal.aborted).toBe(true);
-    await all.clock.until(resigned);
-    await extension;
-    await all.clock.advance(500);
-    expect(await all.heldOn("jobs")).toEqual([]);
-  });
+  it.each(["resigned", "stopped"])(
+    "Term.extend() rejects, and the term ends for good, if it is %s meanwhile",
+    async (reason) => {
+      const all = world(3);
+      const leader = candidate(all, all.redlock);
+      await all.clock.advance(1);
+      latency(all.nodes, 40);
+      const extension = expect(leader.current?.extend()).rejects.toMatchObject({ code: "TERM_ENDED", reason });
+      await all.clock.advance(30); // the nodes have extended, and their replies are on the way
+      if (reason === "stopped") leader.stop();
+      const resigned = reason === "resigned" ? leader.current?.resign() : leader.ended;
+      expect(leader.current?.signal.aborted).toBe(true);
+      await all.clock.until(resigned ?? Promise.reject());
+      await extension;
+      await all.clock.advance(500);
+      expect(await all.heldOn("jobs")).toEqual([]);
+    },
+  );
 
   it("resign() of an election ends its term, and is harmless without one", async () => {
     const all = world(3);
@@ -428,27 +429,13 @@ describe("Term", () => {
     expect(term?.signal.reason).not.toBeInstanceOf(LockLostError);
   });
 
-  it("Term.extend() rejects when the campaign is stopped meanwhile", async () => {
-    const all = world(3);
-    const stop = new AbortController();
-    const { value: term } = await election(all.redlock, "jobs").campaign({ signal: stop.signal }).next();
-    latency(all.nodes, 40);
-    const extension = expect(term?.extend()).rejects.toMatchObject({ code: "TERM_ENDED", reason: "stopped" });
-    await all.clock.advance(20);
-    stop.abort();
-    await all.clock.advance(100);
-    await extension;
-  });
-
   it("Term.extend() confirms the term, and rejects when it turns out to be lost", async () => {
     const all = world(3);
     const { value: term } = await election(all.redlock, "jobs", { ttlMs }).campaign().next();
     await all.clock.advance(300);
     await term?.extend();
     expect(term?.remainingMs()).toBeGreaterThan(ttlMs - 100);
-    for (const node of all.inner) await node.release({ resources: ["jobs"], owner: term?.owner ?? "", timeoutMs: 50 });
-    for (const node of all.inner)
-      await node.acquire({ resources: ["jobs"], owner: "thief", ttlMs, fenceHint: 1, timeoutMs: 50 });
+    await steal(all.inner, "jobs", term?.owner ?? "");
     await expect(all.clock.until(term?.extend() ?? Promise.reject())).rejects.toMatchObject({
       code: "TERM_ENDED",
       reason: "not-held",

@@ -63,17 +63,13 @@ describe("fencing tokens (S10)", () => {
   });
 
   it("acquire() adopts a larger fence that a node replies to the proposal, and proposes that one", async () => {
-    const { redlock, clock, node, inner } = world(3);
+    const { redlock, clock, node, inner, requests } = world(3);
     await setCounters(inner, (index) => ahead + 10 * index);
     node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 10 } : undefined);
     node("a").fault = ({ method }) => (method === "extend" ? { replyMs: 10 } : undefined);
     const lock = await clock.until(redlock.acquire("r"));
     expect(lock.fence).toBe(ahead + 21);
-    expect(
-      node("a")
-        .callsOf("extend")
-        .map(({ request }) => request.fence),
-    ).toEqual([ahead + 11, ahead + 21]);
+    expect(requests("a", "extend").map(({ fence }) => fence)).toEqual([ahead + 11, ahead + 21]);
   });
 
   it("acquire() rejects a token that fewer than a quorum confirmed for this claim", async () => {

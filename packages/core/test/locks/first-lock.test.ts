@@ -1,14 +1,17 @@
-import { Redlock } from "@holdfast/core";
+import { Redlock, type RedlockOptions } from "@holdfast/core";
 import { describe, expect, it, vi } from "vitest";
 import { world } from "../world.ts";
 
-describe("the first lock", () => {
-  const verified = { verifiesServer: true };
+/** A world of nodes that verify their servers. */
+function verifying(options: RedlockOptions = {}) {
+  const it = world(3);
+  for (const each of it.nodes) Object.assign(each, { verifiesServer: true });
+  return { ...it, redlock: new Redlock(it.nodes, { clock: it.clock, nodeTimeoutMs: 50, ...options }) };
+}
 
+describe("the first lock", () => {
   it("acquire() waits for all nodes before it grants the first lock if nodes verify their servers", async () => {
-    const { clock, nodes, node, heldOn } = world(3);
-    for (const each of nodes) Object.assign(each, verified);
-    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    const { clock, node, heldOn, redlock } = verifying();
     const misconfigured = Object.assign(new Error("the same server as a"), { code: "MISCONFIGURED" });
     node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 20, reject: misconfigured } : undefined);
     await expect(clock.until(redlock.acquire("r"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
@@ -17,9 +20,7 @@ describe("the first lock", () => {
   });
 
   it("acquire() waits for the last node only once, and no longer than the node timeout", async () => {
-    const { clock, nodes, node } = world(3);
-    for (const each of nodes) Object.assign(each, verified);
-    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    const { clock, node, redlock } = verifying();
     node("c").fault = () => ({ lose: "request" });
     await clock.until(redlock.acquire("r"));
     expect(clock.monotonicMs()).toBe(50);
@@ -28,9 +29,7 @@ describe("the first lock", () => {
   });
 
   it("acquire() waits no longer than the default node timeout, and then settles all waiting attempts", async () => {
-    const { clock, nodes, node } = world(3);
-    for (const each of nodes) Object.assign(each, verified);
-    const redlock = new Redlock(nodes, { clock, ttlMs: 1_000, nodeTimeoutMs: 900 });
+    const { clock, node, redlock } = verifying({ ttlMs: 1_000, nodeTimeoutMs: 900 });
     node("c").fault = () => ({ lose: "request" });
     const first = redlock.acquire("r");
     await clock.advance(30);
@@ -42,9 +41,7 @@ describe("the first lock", () => {
   it.each(["acquire", "tryAcquire", "using"] as const)(
     "%s() rejects if it is aborted while it waits",
     async (method) => {
-      const { clock, nodes, node, heldOn } = world(3);
-      for (const each of nodes) Object.assign(each, verified);
-      const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+      const { clock, node, heldOn, redlock } = verifying();
       node("c").fault = () => ({ lose: "request" });
       const controller = new AbortController();
       const routine = vi.fn();

@@ -1,6 +1,6 @@
 import { type AcquireRequest, QuorumUnreachableError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, type World, world } from "../world.ts";
+import { claimOf, steal, type World, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
@@ -127,10 +127,7 @@ describe("release (S9)", () => {
   it("release() resolves when another owner holds all nodes, and leaves its claims alone", async () => {
     const { redlock, clock, inner } = world(3);
     const lock = await redlock.acquire("r");
-    for (const each of inner) {
-      await each.release({ resources: ["r"], owner: lock.owner, timeoutMs: 1 });
-      await each.acquire(claimOf("thief", "r"));
-    }
+    await steal(inner, "r", lock.owner);
     await clock.until(lock.release());
     for (const each of inner) expect((await each.inspect("r")).owner).toBe("thief");
   });

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, steal, world } from "../world.ts";
 
 const hopeless = new ConfigurationError("is the same server as a", ["r"]);
 
@@ -63,10 +63,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   it("extend() still loses a lock that too few nodes hold", async () => {
     const { redlock, clock, inner, node } = world(4);
     const lock = await redlock.acquire("r");
-    for (const each of inner.slice(0, 2)) {
-      await each.release({ resources: ["r"], owner: lock.owner, timeoutMs: 0 });
-      await each.acquire(claimOf("thief", "r"));
-    }
+    await steal(inner.slice(0, 2), "r", lock.owner);
     for (const name of ["c", "d"])
       node(name).fault = ({ method }) => (method === "extend" ? { reject: hopeless } : undefined);
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });

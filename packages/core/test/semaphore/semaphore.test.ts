@@ -2,7 +2,7 @@ import { LockHeldError, LockLostError, Redlock, RedlockClosedError, WaitTimeoutE
 import { type Permits, semaphore } from "@holdfast/core/semaphore";
 import { memoryNode } from "@holdfast/memory";
 import { expect, test } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { steal, world } from "../world.ts";
 
 const slotsOf = (permits: Permits | null): number[] => permits?.slots.map(({ slot }) => slot) ?? [];
 
@@ -183,10 +183,7 @@ test("signal aborts when any of the permits is lost, and release() ends the othe
   const observer = { lost: (event: unknown) => void lost.push(event) };
   const permits = await clock.until(semaphore(redlock, "api", 2, { autoExtend: true, observer }).acquire(2));
   const stolen = permits.slots[1];
-  for (const node of inner) {
-    await node.release({ resources: [stolen?.resource ?? ""], owner: stolen?.owner ?? "", timeoutMs: 50 });
-    await node.acquire(claimOf("thief", stolen?.resource ?? ""));
-  }
+  await steal(inner, stolen?.resource ?? "", stolen?.owner ?? "");
   expect(permits.signal.aborted).toBe(false);
   await clock.advance(10_000);
   expect(permits.signal.reason).toBeInstanceOf(LockLostError);
