@@ -112,23 +112,20 @@ describe("close()", () => {
   });
 
   it("close() closes each node once, even if one of them throws and another one hangs", async () => {
-    const { clock, nodes, redlock: other } = world(4);
+    const { clock, nodes, node, redlock: other } = world(4);
     await clock.until(other.close());
     const closed: string[] = [];
-    const [a, b, c] = nodes;
-    Object.assign(a as object, { close: async () => void closed.push("a") });
-    Object.assign(b as object, {
-      close: () => {
-        closed.push("b");
-        throw new Error("no");
-      },
-    });
-    Object.assign(c as object, {
-      close: () => {
-        closed.push("c");
-        return new Promise(() => {});
-      },
-    });
+    const fails = () => {
+      throw new Error("no");
+    };
+    const ends = { a: async () => {}, b: fails, c: () => new Promise(() => {}) };
+    for (const [name, end] of Object.entries(ends)) {
+      const close = () => {
+        closed.push(name);
+        return end();
+      };
+      Object.assign(node(name), { close });
+    }
     const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
     const closing = redlock.close();
     expect(redlock.close()).toBe(closing);

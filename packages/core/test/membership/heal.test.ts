@@ -4,6 +4,7 @@ import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { withWallClock } from "../world.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
@@ -14,11 +15,8 @@ function servers(names: string, counters?: number) {
   const start = (name: string) => inner.set(name, memoryNode({ name, clock, counters }));
   for (const name of names) start(name);
   const nodes = [...names].map((name) => {
-    const forward = <Key extends "acquire" | "extend" | "release" | "inspect" | "raiseFloor" | "scan">(method: Key) =>
-      ((argument: never) => (inner.get(name) as MemoryNode)[method](argument)) as MemoryNode[Key];
-    const methods = ["acquire", "extend", "release", "inspect", "raiseFloor", "scan"] as const;
-    const node = Object.fromEntries(methods.map((method) => [method, forward(method)]));
-    return new FaultyNode({ name, ...node } as unknown as MemoryNode, clock);
+    const current = new Proxy({ name }, { get: (_, member) => Reflect.get(inner.get(name) as MemoryNode, member) });
+    return new FaultyNode(current as MemoryNode, clock);
   });
   return {
     clock,
@@ -27,23 +25,15 @@ function servers(names: string, counters?: number) {
     inner: (name: string) => inner.get(name) as MemoryNode,
     loseAll: (name: string) => void start(name),
     lock: async (some: string, resource: string, wallMs = 1_000) => {
-      const used = nodes.filter(({ name }) => some.includes(name));
-      const others = nodes.filter(({ name }) => !some.includes(name));
-      for (const node of others) node.fault = () => ({ reject: new Error("down") });
-      const redlock = new Redlock(nodes, { clock: { ...virtual(clock), wallMs: () => wallMs }, nodeTimeoutMs: 50 });
+      for (const node of nodes) {
+        if (!some.includes(node.name)) node.fault = () => ({ reject: new Error("down") });
+      }
+      const redlock = new Redlock(nodes, { clock: withWallClock(clock, wallMs), nodeTimeoutMs: 50 });
       const lock = await clock.until(redlock.acquire(resource));
       await clock.until(lock.release());
-      for (const node of [...used, ...others]) node.fault = () => undefined;
+      for (const node of nodes) node.fault = () => undefined;
       return lock.fence;
     },
-  };
-}
-
-function virtual(clock: VirtualClock) {
-  return {
-    monotonicMs: () => clock.monotonicMs(),
-    startTimer: clock.startTimer.bind(clock),
-    afterPendingIo: clock.afterPendingIo.bind(clock),
   };
 }
 

@@ -3,6 +3,7 @@ import { heal, type MembershipProgress, type MigrationOptions, migration } from 
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
+import { withWallClock } from "../world.ts";
 
 /** Nodes with these names, a change between some of them, and clients of each stage. */
 function change(old: string, next: string, epoch = 1, options: Partial<MigrationOptions> = {}) {
@@ -49,9 +50,8 @@ describe("migration()", () => {
     const { clock, steps, clients, use } = change(old, next);
     const stage = clients();
     // The wall clocks of later clients stand far behind, so that only floors and counters keep their tokens growing.
-    const wallMs = (ms: number) => ({ clock: { ...timers(clock), wallMs: () => ms } });
-    const early = clients(wallMs(9_000_000)).old;
-    const late = clients(wallMs(1_000));
+    const early = clients({ clock: withWallClock(clock, 9_000_000) }).old;
+    const late = clients({ clock: withWallClock(clock, 1_000) });
     expect(await steps.status()).toMatchObject({ stage: "none", epochs: [1, 3] });
     const fences = [await use(early), await use(early, "only-before")];
     expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun", epochs: [1, 3] });
@@ -309,14 +309,6 @@ describe("migration()", () => {
     );
   });
 });
-
-function timers(clock: VirtualClock) {
-  return {
-    monotonicMs: () => clock.monotonicMs(),
-    startTimer: clock.startTimer.bind(clock),
-    afterPendingIo: clock.afterPendingIo.bind(clock),
-  };
-}
 
 /** Calls `act` again and again, until the returned function is called. */
 function setIntervalOn(clock: VirtualClock, everyMs: number, act: () => unknown): () => void {

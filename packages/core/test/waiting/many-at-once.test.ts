@@ -37,15 +37,6 @@ describe("many locks at once", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("tryAcquire() has at most 128 calls in flight, in order", async () => {
-    const { clock, redlock, nodes, most } = countedWorld();
-    const locks = await clock.until(Promise.all(names.map((name) => redlock.tryAcquire(name))));
-    expect(most()).toBe(callsMax);
-    expect(locks).not.toContain(null);
-    expect(nodes[0]?.calls.map(({ request }) => request.resources[0])).toEqual(names);
-    await clock.until(releaseEach(locks as Lock[]));
-  });
-
   it("extend() has at most 128 calls in flight, ahead of attempts, and each counts from its departure", async () => {
     const { clock, redlock, nodes, most } = countedWorld({ ttlMs: 1000 });
     const locks = await clock.until(lockEach(redlock));
