@@ -216,7 +216,7 @@ describe("campaign()", () => {
     expect(all.clock.pendingTimers).toBe(0);
   });
 
-  it("campaign() leaves nothing behind whenever it is stopped", async () => {
+  it("campaign() leaves nothing behind whenever it is stopped", { timeout: 30_000 }, async () => {
     for (const [stepMs, heldMs] of [
       [2, 0],
       [7, 60],

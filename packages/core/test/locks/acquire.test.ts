@@ -177,19 +177,6 @@ describe("cleaning up on all nodes (S4)", () => {
     expect(node("c").callsOf("release")).toHaveLength(2);
     expect(await heldOn("r")).toEqual(["a", "b"]);
   });
-
-  it("acquire() releases on all nodes when its signal aborts the attempt", async () => {
-    const { redlock, clock, nodes, heldOn } = world(3);
-    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 20 } : undefined);
-    const controller = new AbortController();
-    const pending = redlock.acquire("r", { signal: controller.signal });
-    await clock.advance(10);
-    controller.abort(new Error("enough"));
-    await expect(clock.until(pending)).rejects.toThrow("enough");
-    await clock.advance(10);
-    expect(await heldOn("r")).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
-  });
 });
 
 describe("one owner per attempt (S5)", () => {

@@ -275,7 +275,16 @@ describe("calls that something must wake (W8)", () => {
         await clock.advance(denials < 3 ? 150 : lastMs);
       }
     };
-    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, denyEach, pass, collect, expectAwake };
+    /** Returns a waiter for `a` and `z` that collects them, as other calls have passed it. */
+    const collecting = async (enqueue = lock, lastMs = 150): Promise<Waiter> => {
+      const waiter = enqueue("a", "z");
+      pass("a");
+      pass("z");
+      await collect(waiter, lastMs);
+      return waiter;
+    };
+    const does = { win, deny, denyEach, pass, collect, collecting };
+    return { clock, queues, claim, lock, share, tryLock, tryShare, ...does, expectAwake };
   }
 
   it("leave() serves an older waiter before the rest of the leaving waiter's group", async () => {
@@ -291,13 +300,10 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() lets a collecting waiter continue although an older waiter wants what it has collected", async () => {
-    const { clock, queues, lock, win, deny, pass, collect } = setUp();
+    const { clock, queues, lock, win, deny, collecting } = setUp();
     const holder = win(lock("c"));
     const older = lock("a", "c");
-    const collector = lock("a", "z");
-    pass("a");
-    pass("z");
-    await collect(collector);
+    const collector = await collecting();
     win(collector);
     expect(collector.collectedCount).toBe(1);
     while (collector.state === "queued") await clock.advance(5);
@@ -309,11 +315,8 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("won() leaves no call behind as the holder of what it had collected and shared", async () => {
-    const { clock, queues, lock, share, tryShare, win, deny, pass, expectAwake, collect } = setUp();
-    const collector = share("a", "z");
-    pass("a");
-    pass("z");
-    await collect(collector, 0);
+    const { clock, queues, lock, share, tryShare, win, deny, expectAwake, collecting } = setUp();
+    const collector = await collecting(share, 0);
     const reader = win(tryShare("a"));
     const another = share("a");
     expect(another.state).toBe("attempting"); // joins the reader
@@ -353,11 +356,8 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() lets a waiter that lost what it had collected go before later calls (W3)", async () => {
-    const { lock, win, deny, pass, expectAwake, collect } = setUp();
-    const collector = lock("a", "z");
-    pass("a");
-    pass("z");
-    await collect(collector);
+    const { lock, win, deny, expectAwake, collecting } = setUp();
+    const collector = await collecting();
     win(collector); // has collected a, and tries both
     expect(collector.collectedCount).toBe(1);
     const later = lock("a");
@@ -367,11 +367,8 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("failed() keeps what a waiter has collected while only a few nodes deny it (W2)", async () => {
-    const { clock, lock, win, denyEach, pass, collect } = setUp({}, 3);
-    const collector = lock("a", "z");
-    pass("a");
-    pass("z");
-    await collect(collector);
+    const { clock, win, denyEach, collecting } = setUp({}, 3);
+    const collector = await collecting();
     win(collector); // has collected a, and tries both
     denyEach(collector, ["a", "z", "z"]);
     expect(collector.collectedCount).toBe(1);
@@ -381,11 +378,8 @@ describe("calls that something must wake (W8)", () => {
   });
 
   it("next() gives up what a waiter has collected half a ttl after the claim, however long that took (W2)", async () => {
-    const { clock, queues, lock, tryLock, win, deny, pass, collect } = setUp({ ttlMs: 100 });
-    const collector = lock("a", "z");
-    pass("a");
-    pass("z");
-    await collect(collector, 0);
+    const { clock, queues, lock, tryLock, win, deny, collecting } = setUp({ ttlMs: 100 });
+    const collector = await collecting(lock, 0);
     for (let denials = 0; denials < 10; denials++) {
       const due = queues.next(collector, Infinity);
       await clock.advance(15);
