@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { interceptRequests, isClaim, isDeletion, type Sent } from "./interception.ts";
-import { acquire, extend, node, release } from "./world.ts";
+import { acquire, extend, node, release, replaceableServer } from "./world.ts";
 
 const server = await startEtcdServer();
 afterAll(() => server.stop());
@@ -151,21 +150,13 @@ describe("etcdNode() with late requests", () => {
   });
 
   test("extend() overwrites no claim of another owner on a server that has lost its data", async () => {
-    const [before, after] = [await startEtcdServer(), await startEtcdServer()];
-    const target = { port: before.port };
-    const network = await startTcpProxy(target);
-    onTestFinished(async () => {
-      await network.close();
-      await Promise.all([before.stop(), after.stop()]);
-    });
-    const one = node({ endpoints: `127.0.0.1:${network.port}`, prefix: "lost/" });
+    const { endpoints, after, replace } = await replaceableServer();
+    const one = node({ endpoints, prefix: "lost/" });
     const rival = node({ endpoints: after.url, prefix: "lost/" });
     await one.acquire(acquire("alice"));
     // The revisions on the other server are the same.
     await rival.acquire(acquire("bob"));
-    await network.stop();
-    target.port = after.port;
-    await network.start();
+    await replace();
     const reply = () => one.extend(extend("alice", { timeoutMs: 1_000 })).catch(() => undefined);
     expect(await vi.waitUntil(reply, 20_000)).toEqual({ held: false, rejoined: false });
     expect(await rival.inspect("r")).toMatchObject({ owner: "bob" });

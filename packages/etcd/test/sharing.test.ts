@@ -8,20 +8,10 @@ import { acquire, extend, node, release } from "./world.ts";
 const server = await startEtcdServer();
 afterAll(() => server.stop());
 
-test("etcdNode() replies as memoryNode() does in random histories of exclusive and shared requests", {
+test("etcdNode() replies as memoryNode() does in random histories of exclusive and shared requests, in which the floor rises", {
   timeout: 120_000,
 }, async () => {
-  for (let history = 0; history < (isNightly ? 25 : 8); history++) {
-    const seed = fuzzSeed + history;
-    const own = node({ endpoints: server.url });
-    expect(await differenceInHistory(own, memoryNode(), seed, 40), `seed ${seed}`).toBeUndefined();
-  }
-});
-
-test("etcdNode() replies as memoryNode() does in random histories in which the floor rises", {
-  timeout: 120_000,
-}, async () => {
-  for (let history = 0; history < (isNightly ? 10 : 4); history++) {
+  for (let history = 0; history < (isNightly ? 12 : 4); history++) {
     const seed = fuzzSeed + 1_000 * history;
     const [own, reference] = [node({ endpoints: server.url }), memoryNode()];
     for (let part = 0; part < 6; part++) {

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
+import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { onTestFinished } from "vitest";
 import { type EtcdNode, type EtcdNodeOptions, etcdNode } from "../src/index.ts";
 
@@ -8,6 +10,23 @@ export function node(options: EtcdNodeOptions): EtcdNode {
   const created = etcdNode({ prefix: `test ${randomUUID()}/`, ...options });
   onTestFinished(() => created.close());
   return created;
+}
+
+/** Starts a server behind an address, which `replace` leads to another server, without data. */
+export async function replaceableServer() {
+  const [before, after] = [await startEtcdServer(), await startEtcdServer()];
+  const target = { port: before.port };
+  const network = await startTcpProxy(target);
+  onTestFinished(async () => {
+    await network.close();
+    await Promise.all([before.stop(), after.stop()]);
+  });
+  const replace = async (): Promise<void> => {
+    await network.stop();
+    target.port = after.port;
+    await network.start();
+  };
+  return { endpoints: `127.0.0.1:${network.port}`, after, replace };
 }
 
 export function acquire(owner: string, given: Partial<AcquireRequest> = {}): AcquireRequest {
