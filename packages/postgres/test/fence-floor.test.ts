@@ -3,7 +3,6 @@ import { createTable, type PostgresNode, postgresNode } from "@holdfast/postgres
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
-import postgres from "postgres";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { freshTable, serverOfFile } from "./servers.ts";
 
@@ -27,10 +26,6 @@ function claim(owner: string, ...resources: string[]) {
   return { resources: resources.sort(), owner, ttlMs: 60_000, fenceHint: 1, timeoutMs };
 }
 
-async function rows(): Promise<readonly Record<string, unknown>[]> {
-  return (await pool.query(`SELECT * FROM "${table}" ORDER BY name`)).rows;
-}
-
 /** Resolves when this many statements wait for a lock. */
 async function waiting(count: number): Promise<void> {
   const isWaiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
@@ -51,48 +46,12 @@ async function holdPastEnd(...resources: string[]): Promise<() => Promise<void>>
 }
 
 describe("raiseFloor()", () => {
-  test("raiseFloor() keeps the highest of many values that were sent at once", async () => {
-    const { floor, epoch } = { floor: 40, epoch: 8 };
-    const replies = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => {
-        return node.raiseFloor({ floor: (floor * (index % 5)) / 4, epoch: (epoch * ((index * 3) % 5)) / 4, timeoutMs });
-      }),
-    );
-    for (const reply of replies) expect(reply.floor).toBeGreaterThanOrEqual(0);
-    expect(await node.raiseFloor({ floor: 0, epoch: 0, timeoutMs })).toEqual({ floor, epoch });
-    expect(await node.raiseFloor({ floor: 3, epoch: 9, timeoutMs })).toEqual({ floor, epoch: 9 });
-  });
-
-  test("raiseFloor() of zeros writes nothing, and reads in a table that no user may write", async () => {
-    expect(await node.raiseFloor({ floor: 0, epoch: 0, timeoutMs })).toEqual({ floor: 0, epoch: 0 });
-    expect(await rows()).toEqual([]);
-  });
-
   const shapes: [string, string[], boolean][] = [
     ["one resource", ["a"], false],
     ["several resources", ["a", "b"], false],
     ["a shared resource", ["a"], true],
     ["several shared resources", ["a", "b"], true],
   ];
-
-  test.each(shapes)(
-    "acquire() of %s, new or known, is refused in another epoch, and writes nothing",
-    async (...shape) => {
-      const [, resources, shared] = shape;
-      await node.acquire(claim("alice", "a"));
-      await node.release({ resources: ["a"], owner: "alice", timeoutMs });
-      await node.raiseFloor({ floor: 0, epoch: 4, timeoutMs });
-      const before = await rows();
-      const request = { ...claim("bob", ...resources), shared, waiter: "bob" };
-      for (const epoch of [undefined, 1, 2, 6, 7]) {
-        const refused = node.acquire({ ...request, ...(epoch && { epoch }) });
-        await expect(refused).rejects.toThrow(EpochError);
-        await expect(refused).rejects.toThrow(`epoch ${epoch ?? 1}: it is at epoch 4`);
-      }
-      expect(await rows()).toEqual(before);
-      expect(await node.acquire({ ...request, epoch: 3 })).toMatchObject({ granted: true });
-    },
-  );
 
   test.each(shapes)("acquire() of %s waits, and obeys an epoch that is raised meanwhile", async (...shape) => {
     for (const level of ["read committed", "repeatable read", "serializable"]) {
@@ -184,13 +143,6 @@ describe("raiseFloor()", () => {
     expect((await node.inspect("\tfloor")).owner).toBe("carol");
   });
 
-  test("acquire() rejects if the floor uses up the fence counter, and changes nothing", async () => {
-    await node.raiseFloor({ floor: Number.MAX_SAFE_INTEGER, epoch: 0, timeoutMs });
-    for (const resources of [["a"], ["a", "b"]])
-      await expect(node.acquire(claim("bob", ...resources))).rejects.toThrow("is used up");
-    expect((await node.scan({ timeoutMs })).claims).toEqual([]);
-  });
-
   test("raiseFloor() is on the disk, although claims need not be", async () => {
     const settings = { synchronous_commit: "off", wal_writer_delay: "10s" };
     const lax = await startPostgresServer({ fsync: true, settings });
@@ -210,54 +162,19 @@ describe("raiseFloor()", () => {
     }
   });
 
-  test("raiseFloor() and scan() work over postgres.js, and through PgBouncer in transaction mode", async () => {
-    const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 5 });
-    const through = connectionString.replace(`:${server.port}/`, `:${bouncer.port}/`);
-    const pooled = new pg.Pool({ connectionString: through });
+  test("raiseFloor() leaves no setting of its transaction to other sessions of PgBouncer", async () => {
+    const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 1 });
+    const pooled = new pg.Pool({ connectionString: connectionString.replace(`:${server.port}/`, `:${bouncer.port}/`) });
     pooled.on("error", () => {});
-    const sql = postgres(connectionString, { onnotice: () => {} });
-    let floor = 0;
-    for (const client of [sql, pooled]) {
-      const other = postgresNode(client, { table, wakeUps: false });
-      floor += 100;
-      expect(await other.raiseFloor({ floor, epoch: 2, timeoutMs })).toEqual({ floor, epoch: 2 });
-      expect(await other.acquire(claim("alice", `r${floor}`))).toEqual({ granted: true, fence: floor + 1 });
-      expect(await other.scan({ timeoutMs })).toMatchObject({ counters: floor / 100, highest: floor + 1 });
-      // A session of the pooler keeps no setting of the transaction that raised the floor.
-      const settings = "SELECT current_setting('lock_timeout') || current_setting('synchronous_commit') AS both";
-      expect((await pooled.query(settings)).rows).toEqual([{ both: "0on" }]);
-    }
-    await sql.end({ timeout: 1 });
+    await postgresNode(pooled, { table, wakeUps: false }).raiseFloor({ floor: 100, epoch: 2, timeoutMs });
+    const settings = "SELECT current_setting('lock_timeout') || current_setting('synchronous_commit') AS both";
+    expect((await pooled.query(settings)).rows).toEqual([{ both: "0on" }]);
     await pooled.end();
     await bouncer.stop();
   });
 });
 
 describe("scan()", () => {
-  /** Reads all portions. */
-  async function scanAll(): Promise<{ counters: number; highest: number; names: string[]; portions: number }> {
-    const all = { counters: 0, highest: 0, names: [] as string[], portions: 0 };
-    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-      const portion = await node.scan({ timeoutMs, ...(cursor !== undefined && { cursor }) });
-      all.counters += portion.counters;
-      all.highest = Math.max(all.highest, portion.highest);
-      all.names.push(...portion.claims.map(({ resource }) => resource));
-      all.portions += 1;
-      cursor = portion.cursor;
-    }
-    return all;
-  }
-
-  test("scan() reads thousands of rows in portions, each counter and claim once", async () => {
-    await pool.query(`INSERT INTO "${table}" (name, owner, until, fence)
-      SELECT 'r' || n, CASE WHEN n % 2 = 0 THEN 'alice' END, now() + interval '1 hour', n FROM generate_series(1, 2500) AS n`);
-    await node.raiseFloor({ floor: 9_000, epoch: 2, timeoutMs });
-    const { counters, highest, names, portions } = await scanAll();
-    expect({ counters, highest, portions }).toEqual({ counters: 2_500, highest: 2_500, portions: 3 });
-    expect(new Set(names).size).toBe(1_250);
-    expect(names).toHaveLength(1_250);
-  });
-
   test("scan() reads the highest counter of rows that deleteUnused() deletes meanwhile", async () => {
     await pool.query(`INSERT INTO "${table}" (name, until, fence)
       SELECT 'r' || n, now(), n FROM generate_series(1001, 2200) AS n`);
@@ -268,26 +185,10 @@ describe("scan()", () => {
     expect((await node.scan({ timeoutMs, ...(cursor && { cursor }) })).highest).toBe(70_000);
   });
 
-  test("scan() reads sharers, names of all characters, and the beginning of names that are not stored whole", async () => {
-    const long = "\ud83d\ude00".repeat(1_000);
-    for (const name of ["é\t\\", long]) await node.acquire(claim("alice", name));
-    for (const owner of ["bob", "carol"]) await node.acquire({ ...claim(owner, "shared"), shared: true });
-    await node.acquire({ ...claim("dave", "ended"), ttlMs: 1 });
-    await expect.poll(async () => (await node.inspect("ended")).owner).toBeNull();
-    const { counters, claims } = await node.scan({ timeoutMs });
-    expect(counters).toBe(4);
-    const found = claims.map(({ resource, owner }) => `${resource} ${owner}`).sort();
-    expect(found).toHaveLength(4);
-    expect(found.slice(0, 3)).toEqual(["shared bob", "shared carol", "é\t\\ alice"]);
-    expect(found[3]).toMatch(/^(\ud83d\ude00){77,78}\ud83d?… alice$/);
-    for (const { remainingMs } of claims) {
-      expect(remainingMs).toBeGreaterThan(30_000);
-      expect(remainingMs).toBeLessThanOrEqual(60_000);
-    }
-  });
-
-  test.each(["", "r1", "7"])("scan() rejects the cursor %j, which it did not make", async (cursor) => {
-    await expect(node.scan({ cursor, timeoutMs })).rejects.toThrow(RangeError);
+  test("scan() reads the beginning of names that are not stored whole", async () => {
+    await node.acquire(claim("alice", "\ud83d\ude00".repeat(1_000)));
+    const { claims } = await node.scan({ timeoutMs });
+    expect(claims.map(({ resource }) => resource)).toEqual([expect.stringMatching(/^(\ud83d\ude00){77,78}\ud83d?…$/)]);
   });
 });
 

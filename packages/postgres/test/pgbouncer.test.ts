@@ -22,24 +22,6 @@ beforeEach(async () => {
   table = await freshTable(server.connectionString);
 });
 
-test("postgresNode() over PgBouncer in transaction mode excludes others, over pg and postgres.js with prepare: false", async () => {
-  let inside = 0;
-  const work = async (redlock: Redlock): Promise<void> => {
-    for (let round = 0; round < 10; round++) {
-      await redlock.using("invoice:42", async () => {
-        expect(++inside).toBe(1);
-        await new Promise(setImmediate);
-        inside--;
-      });
-    }
-  };
-  const redlocks = [pool, pool, sql].map(
-    (client) => new Redlock([postgresNode(client, { table, wakeUps: false })], { waitTimeoutMs: 60_000 }),
-  );
-  await Promise.all(redlocks.map(work));
-  for (const redlock of redlocks) await redlock.close();
-});
-
 test("postgresNode() runs no statement of another table that a shared connection keeps prepared", async () => {
   const tables = [table, await freshTable(server.connectionString)];
   const pools = tables.map(() => new pg.Pool({ connectionString: bouncer.connectionString, max: 2 }));
@@ -66,8 +48,8 @@ test("watch() rejects over PgBouncer in transaction mode, and works with a liste
   await Promise.all([node.close(), blind.close()]);
 });
 
-test("holds() keeps a lock through PgBouncer in transaction mode", async () => {
-  const node = postgresNode(pool, { table, wakeUps: false });
+test("postgresNode() locks and holds through PgBouncer in transaction mode, over postgres.js with prepare: false", async () => {
+  const node = postgresNode(sql, { table, wakeUps: false });
   const redlock = new Redlock([node]);
   const lock = await redlock.acquire("r");
   await sql.begin(async (transaction) => {
