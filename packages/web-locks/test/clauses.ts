@@ -43,7 +43,7 @@ async function rejection(promise: Promise<unknown>): Promise<string> {
   return "none";
 }
 
-/** Requests a lock, and holds it until `end` is called. `log` receives the label when the callback runs. */
+/** Requests a lock, and holds it until `end` or `finish` is called. `log` receives the label when the callback runs. */
 function hold(locks: Locks, name: string, options: Options = {}, label = "", log: string[] = []) {
   let end: (value?: unknown) => void = () => {};
   let called: (lock: unknown) => void = () => {};
@@ -59,7 +59,25 @@ function hold(locks: Locks, name: string, options: Options = {}, label = "", log
     return ended;
   });
   result.catch(() => {}); // a trial looks at it later
-  return { granted, end, result };
+  /** Waits for the lock, ends the callback, and returns the result of the request. */
+  const finish = async (value?: unknown): Promise<unknown> => {
+    await granted;
+    end(value);
+    return result;
+  };
+  return { granted, end, result, finish };
+}
+
+/** Requests a lock like {@link hold}, and waits until it is granted. */
+async function holding(...given: Parameters<typeof hold>) {
+  const holder = hold(...given);
+  await holder.granted;
+  return holder;
+}
+
+/** Waits for locks in turn, and ends each one before the next. */
+async function finishInTurn(holders: readonly ReturnType<typeof hold>[]): Promise<void> {
+  for (const { finish } of holders) await finish();
 }
 
 /** Whether a lock would be granted now. */
@@ -96,11 +114,9 @@ export const clauses: readonly Clause[] = [
     section: "modes-scheduling",
     fact: "request() grants no lock of a name while an exclusive one is held",
     async trial(locks, name) {
-      const holder = hold(locks, name);
-      await holder.granted;
+      const holder = await holding(locks, name);
       equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, false]);
-      holder.end();
-      await holder.result;
+      await holder.finish();
       equal(await isFree(locks, name), true);
     },
   },
@@ -143,22 +159,8 @@ export const clauses: readonly Clause[] = [
       await first.granted;
       await pending(locks, name, 1);
       equal(log, ["first"]);
-      first.end("done");
-      equal(await first.result, "done");
-      await second.granted;
-      second.end();
-      await second.result;
-    },
-  },
-  {
-    section: "concept-lock",
-    fact: "request() releases the lock when the promise of the callback rejects",
-    async trial(locks, name) {
-      const failing = locks.request(name, async () => {
-        throw new RangeError("mine");
-      });
-      equal(await rejection(failing), "RangeError");
-      equal(await isFree(locks, name), true);
+      equal(await first.finish("done"), "done");
+      await second.finish();
     },
   },
   {
@@ -185,11 +187,7 @@ export const clauses: readonly Clause[] = [
     async trial(locks, name) {
       const log: string[] = [];
       const requests = ["1", "2", "3", "4"].map((label) => hold(locks, name, {}, label, log));
-      for (const { granted, end, result } of requests) {
-        await granted;
-        end();
-        await result;
-      }
+      await finishInTurn(requests);
       equal(log, ["1", "2", "3", "4"]);
     },
   },
@@ -198,8 +196,7 @@ export const clauses: readonly Clause[] = [
     fact: "request() lets a shared request wait behind an exclusive one, even while shared locks are held",
     async trial(locks, name) {
       const log: string[] = [];
-      const reader = hold(locks, name, shared, "reader", log);
-      await reader.granted;
+      const reader = await holding(locks, name, shared, "reader", log);
       const writer = hold(locks, name, {}, "writer", log);
       const late = hold(locks, name, shared, "late reader", log);
       await pending(locks, name, 2);
@@ -209,9 +206,7 @@ export const clauses: readonly Clause[] = [
       await pending(locks, name, 1);
       equal(log, ["reader", "writer"]);
       writer.end();
-      await late.granted;
-      late.end();
-      await late.result;
+      await late.finish();
     },
   },
   {
@@ -230,9 +225,7 @@ export const clauses: readonly Clause[] = [
       await pending(locks, name, 1);
       equal(log.length, 3);
       readers[0]?.end();
-      await next.granted;
-      next.end();
-      await next.result;
+      await next.finish();
     },
   },
   {
@@ -268,34 +261,23 @@ export const clauses: readonly Clause[] = [
       for (const options of [undefined, null, {}, noop, { timeout: 1 }, { ifAvailable: 0, steal: "" }]) {
         equal(await locks.request(name, options, nameOf), name);
       }
-      const holder = hold(locks, name);
-      await holder.granted;
+      const holder = await holding(locks, name);
       equal(await locks.request(name, { ifAvailable: "yes" }, (lock: unknown) => lock), null);
-      holder.end();
-      await holder.result;
+      await holder.finish();
     },
   },
   {
     section: "api-lock-manager-request",
-    fact: "request() rejects steal with ifAvailable with a NotSupportedError",
-    async trial(locks, name) {
-      equal(await rejection(locks.request(name, { steal: true, ifAvailable: true }, noop)), "NotSupportedError");
-    },
-  },
-  {
-    section: "api-lock-manager-request",
-    fact: "request() rejects steal with the mode shared with a NotSupportedError",
-    async trial(locks, name) {
-      equal(await rejection(locks.request(name, { steal: true, mode: "shared" }, noop)), "NotSupportedError");
-    },
-  },
-  {
-    section: "api-lock-manager-request",
-    fact: "request() rejects signal with steal or ifAvailable with a NotSupportedError",
+    fact: "request() rejects options that exclude each other with a NotSupportedError: steal, ifAvailable, signal, shared",
     async trial(locks, name) {
       const { signal } = new AbortController();
-      equal(await rejection(locks.request(name, { signal, steal: true }, noop)), "NotSupportedError");
-      equal(await rejection(locks.request(name, { signal, ifAvailable: true }, noop)), "NotSupportedError");
+      const wrong = [{ ifAvailable: true }, { mode: "shared" }, { signal }].map((options) => ({
+        ...options,
+        steal: true,
+      }));
+      for (const options of [...wrong, { signal, ifAvailable: true }]) {
+        equal(await rejection(locks.request(name, options, noop)), "NotSupportedError");
+      }
     },
   },
   {
@@ -328,8 +310,7 @@ export const clauses: readonly Clause[] = [
       const refused = locks.request(name, { ifAvailable: true }, () => log.push("null"));
       log.push("returned");
       await refused;
-      holder.end();
-      await holder.result;
+      await holder.finish();
       equal(log, ["returned", "lock", "returned", "null"]);
     },
   },
@@ -354,8 +335,7 @@ export const clauses: readonly Clause[] = [
     async trial(locks, name) {
       const log: string[] = [];
       const controller = new AbortController();
-      const holder = hold(locks, name, {}, "holder", log);
-      await holder.granted;
+      const holder = await holding(locks, name, {}, "holder", log);
       const waiting = hold(locks, name, { signal: controller.signal }, "aborted", log);
       const behind = hold(locks, name, {}, "behind", log);
       await pending(locks, name, 2);
@@ -363,9 +343,7 @@ export const clauses: readonly Clause[] = [
       equal(await rejection(waiting.result), "RangeError");
       await pending(locks, name, 1);
       holder.end();
-      await behind.granted;
-      behind.end();
-      await behind.result;
+      await behind.finish();
       equal(log, ["holder", "behind"]);
       equal(await isFree(locks, name), true);
     },
@@ -375,8 +353,7 @@ export const clauses: readonly Clause[] = [
     fact: "signal that ends a wait lets the requests behind it share the lock at once",
     async trial(locks, name) {
       const controller = new AbortController();
-      const reader = hold(locks, name, shared);
-      await reader.granted;
+      const reader = await holding(locks, name, shared);
       const writer = hold(locks, name, { signal: controller.signal });
       const behind = hold(locks, name, shared);
       await pending(locks, name, 2);
@@ -389,31 +366,14 @@ export const clauses: readonly Clause[] = [
     },
   },
   {
-    section: "algorithm-abort-request",
-    fact: "signal without a reason rejects with an AbortError",
-    async trial(locks, name) {
-      const controller = new AbortController();
-      const holder = hold(locks, name);
-      const waiting = hold(locks, name, { signal: controller.signal });
-      await holder.granted;
-      await pending(locks, name, 1);
-      controller.abort();
-      equal(await rejection(waiting.result), "AbortError");
-      holder.end();
-      await holder.result;
-    },
-  },
-  {
     section: "algorithm-process-request",
     fact: "signal has no effect once the lock is granted",
     async trial(locks, name) {
       const controller = new AbortController();
-      const holder = hold(locks, name, { signal: controller.signal });
-      await holder.granted;
+      const holder = await holding(locks, name, { signal: controller.signal });
       controller.abort();
       equal(await isFree(locks, name), false);
-      holder.end("done");
-      equal(await holder.result, "done");
+      equal(await holder.finish("done"), "done");
     },
   },
   {
@@ -436,8 +396,7 @@ export const clauses: readonly Clause[] = [
       const holder = hold(locks, name, { ifAvailable: true });
       equal((await holder.granted)?.name, name);
       equal(await isFree(locks, name), false);
-      holder.end("done");
-      equal(await holder.result, "done");
+      equal(await holder.finish("done"), "done");
       equal(await isFree(locks, name), true);
     },
   },
@@ -445,30 +404,25 @@ export const clauses: readonly Clause[] = [
     section: "algorithm-request-lock",
     fact: "ifAvailable calls back with null, and settles with the result, if the lock is held",
     async trial(locks, name) {
-      const holder = hold(locks, name);
-      await holder.granted;
+      const holder = await holding(locks, name);
       const thrower = (lock: unknown) => {
         throw lock === null ? new RangeError("mine") : new Error("granted");
       };
       equal(await locks.request(name, { ifAvailable: true }, async (lock: unknown) => [lock]), [null]);
       equal(await rejection(locks.request(name, { ifAvailable: true }, thrower)), "RangeError");
-      holder.end();
-      await holder.result;
+      await holder.finish();
     },
   },
   {
     section: "algorithm-request-lock",
     fact: "ifAvailable calls back with null behind a request that waits, even if the lock could be shared",
     async trial(locks, name) {
-      const reader = hold(locks, name, shared);
-      await reader.granted;
+      const reader = await holding(locks, name, shared);
       equal(await isFree(locks, name, "shared"), true);
       const writer = hold(locks, name);
       equal(await isFree(locks, name, "shared"), false);
       reader.end();
-      await writer.granted;
-      writer.end();
-      await writer.result;
+      await writer.finish();
     },
   },
   {
@@ -482,9 +436,7 @@ export const clauses: readonly Clause[] = [
       equal([(await first.granted) !== null, await second.granted], [true, null]);
       second.end();
       first.end();
-      await third.granted;
-      third.end();
-      await third.result;
+      await third.finish();
       equal(log, ["first", "third"]);
     },
   },
@@ -492,15 +444,12 @@ export const clauses: readonly Clause[] = [
     section: "algorithm-request-lock",
     fact: "ifAvailable without a lock holds nothing while its callback runs",
     async trial(locks, name) {
-      const holder = hold(locks, name);
-      await holder.granted;
+      const holder = await holding(locks, name);
       const refused = hold(locks, name, { ifAvailable: true });
       equal(await refused.granted, null);
-      holder.end();
-      await holder.result;
+      await holder.finish();
       equal(await isFree(locks, name), true);
-      refused.end();
-      await refused.result;
+      await refused.finish();
     },
   },
   {
@@ -508,15 +457,13 @@ export const clauses: readonly Clause[] = [
     fact: "steal gets a held lock: the request of the holder rejects with an AbortError, while its callback goes on",
     async trial(locks, name) {
       const log: string[] = [];
-      const holder = hold(locks, name, {}, "holder", log);
-      await holder.granted;
+      const holder = await holding(locks, name, {}, "holder", log);
       const thief = hold(locks, name, { steal: true }, "thief", log);
       equal((await thief.granted)?.mode, "exclusive");
       equal(await rejection(holder.result), "AbortError");
       holder.end(); // has no effect: the thief keeps the lock
       equal(await isFree(locks, name), false);
-      thief.end("done");
-      equal(await thief.result, "done");
+      equal(await thief.finish("done"), "done");
       equal(log, ["holder", "thief"]);
       equal(await isFree(locks, name), true);
     },
@@ -527,13 +474,11 @@ export const clauses: readonly Clause[] = [
     async trial(locks, name) {
       const readers = [hold(locks, name, shared), hold(locks, name, shared)];
       await Promise.all(readers.map(({ granted }) => granted));
-      const thief = hold(locks, name, { steal: true });
-      await thief.granted;
+      const thief = await holding(locks, name, { steal: true });
       for (const { result } of readers) equal(await rejection(result), "AbortError");
       for (const { end } of readers) end();
       equal(await isFree(locks, name, "shared"), false);
-      thief.end();
-      await thief.result;
+      await thief.finish();
     },
   },
   {
@@ -541,17 +486,12 @@ export const clauses: readonly Clause[] = [
     fact: "steal passes the requests that wait, which keep their order",
     async trial(locks, name) {
       const log: string[] = [];
-      const holder = hold(locks, name, {}, "holder", log);
-      await holder.granted;
+      const holder = await holding(locks, name, {}, "holder", log);
       const waiting = ["1", "2"].map((label) => hold(locks, name, {}, label, log));
       await pending(locks, name, 2);
       const thief = hold(locks, name, { steal: true }, "thief", log);
       const last = hold(locks, name, {}, "last", log);
-      for (const { granted, end, result } of [thief, ...waiting, last]) {
-        await granted;
-        end();
-        await result;
-      }
+      await finishInTurn([thief, ...waiting, last]);
       equal(log, ["holder", "thief", "1", "2", "last"]);
       holder.end();
     },
@@ -562,11 +502,9 @@ export const clauses: readonly Clause[] = [
     async trial(locks, name) {
       const log: string[] = [];
       const first = hold(locks, name, { steal: true }, "first", log);
-      const second = hold(locks, name, { steal: true }, "second", log);
-      await second.granted;
+      const second = await holding(locks, name, { steal: true }, "second", log);
       equal(await rejection(first.result), "AbortError");
-      second.end();
-      await second.result;
+      await second.finish();
       equal(log, ["first", "second"]);
       first.end();
     },
@@ -575,8 +513,7 @@ export const clauses: readonly Clause[] = [
     section: "api-lock-manager-query",
     fact: "query() lists what is held and, in order, what is requested, with name, mode and clientId",
     async trial(locks, name) {
-      const holder = hold(locks, name, shared);
-      await holder.granted;
+      const holder = await holding(locks, name, shared);
       const waiting = [hold(locks, name), hold(locks, name, shared), hold(locks, name)];
       await pending(locks, name, 3);
       const { held, pending: requests } = await locks.query();
@@ -584,11 +521,7 @@ export const clauses: readonly Clause[] = [
       equal([modes(held), modes(requests)], [["shared"], ["exclusive", "shared", "exclusive"]]);
       const ids = new Set([...held, ...requests].filter((info) => info.name === name).map(({ clientId }) => clientId));
       equal([ids.size, typeof [...ids][0]], [1, "string"]);
-      for (const { granted, end, result } of [holder, ...waiting]) {
-        await granted;
-        end();
-        await result;
-      }
+      await finishInTurn([holder, ...waiting]);
     },
   },
   {
@@ -596,17 +529,14 @@ export const clauses: readonly Clause[] = [
     fact: "query() does not list a lock that was released or stolen, nor a request that was aborted",
     async trial(locks, name) {
       const controller = new AbortController();
-      const holder = hold(locks, name);
-      await holder.granted;
+      const holder = await holding(locks, name);
       const aborted = hold(locks, name, { signal: controller.signal });
       await pending(locks, name, 1);
       controller.abort();
       equal(await rejection(aborted.result), "AbortError");
-      const thief = hold(locks, name, { steal: true });
-      await thief.granted;
+      const thief = await holding(locks, name, { steal: true });
       const during = await locks.query();
-      thief.end();
-      await thief.result;
+      await thief.finish();
       const after = await locks.query();
       const count = (list: readonly { name: string }[]) => list.filter((info) => info.name === name).length;
       equal([count(during.held), count(during.pending), count(after.held)], [1, 0, 0]);

@@ -1,7 +1,12 @@
 import { LockLostError, QuorumUnreachableError, Redlock, type RedlockOptions } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
-import { createLockManager, type GrantedLock, type LockManagerOptions } from "@holdfast/web-locks";
+import {
+  createLockManager,
+  type GrantedLock,
+  type LockManagerOptions,
+  type LockRequestOptions,
+} from "@holdfast/web-locks";
 import { describe, expect, it } from "vitest";
 
 /** Three nodes on a virtual clock, each behind a network of its own for every client. */
@@ -19,19 +24,22 @@ function world() {
   };
 }
 
-/** A callback that runs until the test ends it. */
-function callback() {
-  const locks: (GrantedLock | null)[] = [];
+/** Requests the lock "r", and holds it until the test ends it. The outcome is the result, or the error. */
+function hold(locks: ReturnType<typeof createLockManager>, options: LockRequestOptions = {}, onGranted = () => {}) {
+  const granted: (GrantedLock | null)[] = [];
   let end: (value?: unknown) => void = () => {};
   const ended = new Promise((resolve) => {
     end = resolve;
   });
-  const run = (lock: GrantedLock | null): Promise<unknown> => {
-    locks.push(lock);
+  const request = locks.request("r", options, (lock) => {
+    granted.push(lock);
+    onGranted();
     return ended;
-  };
-  return { run, locks, end };
+  });
+  return { granted, end, outcome: request.catch((error: Error) => error) };
 }
+
+const aborted = { name: "AbortError" };
 
 const down = () => ({ reject: new Error("down") });
 
@@ -76,28 +84,51 @@ describe("request()", () => {
   it("request() excludes other managers and other clients of the nodes, and extends its lock meanwhile", async () => {
     const { client, clock } = world();
     const [one, two] = [client(), client()];
-    const first = callback();
-    const second = callback();
-    const held = one.locks.request("r", first.run);
-    const waiting = two.locks.request("r", second.run);
+    const [first, second] = [hold(one.locks), hold(two.locks)];
     await clock.advance(5_000);
-    expect([first.locks.length, second.locks.length]).toEqual([1, 0]);
+    expect([first.granted.length, second.granted.length]).toEqual([1, 0]);
     expect(await clock.until(two.redlock.tryAcquire("web:r"))).toBeNull();
     first.end("done");
-    expect(await clock.until(held)).toBe("done");
+    expect(await clock.until(first.outcome)).toBe("done");
     second.end();
-    await clock.until(waiting);
-    expect(second.locks[0]?.fence).toBeGreaterThan(first.locks[0]?.fence as number);
+    await clock.until(second.outcome);
+    expect(second.granted[0]?.fence).toBeGreaterThan(first.granted[0]?.fence as number);
+  });
+
+  it("request() lets readers of two managers in together, and writers alone, whose fences grow", async () => {
+    const { client, clock } = world();
+    const inside: string[] = [];
+    const wrong: string[] = [];
+    const fences = { exclusive: 0, shared: 0 };
+    let readersTogether = 0;
+    const enter = async ({ mode, fence }: GrantedLock): Promise<void> => {
+      if (inside.length > 0 && (mode === "exclusive" || inside.includes("exclusive")))
+        wrong.push(`${mode} in ${inside}`);
+      const before = mode === "exclusive" ? Math.max(fences.exclusive, fences.shared) : fences.exclusive;
+      if (fence <= before) wrong.push(`${mode} with ${fence} after ${before}`);
+      fences[mode] = Math.max(fence, fences[mode]);
+      inside.push(mode);
+      readersTogether = Math.max(readersTogether, inside.length);
+      await new Promise<void>((resolve) => clock.deliver(3, resolve));
+      inside.splice(inside.indexOf(mode), 1);
+    };
+    const requests = [client(), client()].flatMap(({ locks }) =>
+      Array.from({ length: 30 }, (_, index) =>
+        locks.request("r", { mode: index % 5 < 3 ? "shared" : "exclusive" }, enter),
+      ),
+    );
+    await clock.until(Promise.all(requests));
+    expect(wrong).toEqual([]);
+    expect(readersTogether).toBeGreaterThan(1);
   });
 
   it("request() rejects with an AbortError when the lock is lost, and aborts the signal of the lock with it", async () => {
     const { client, clock } = world();
     const { locks, nodes } = client();
-    const { run, locks: granted, end } = callback();
-    const request = locks.request("r", run);
+    const { granted, end, outcome } = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = down;
-    const error = await clock.until(request.catch((caught) => caught));
+    const error = await clock.until(outcome);
     expect(error).toMatchObject({ name: "AbortError", message: "the lock was lost" });
     expect((error as Error).cause).toBeInstanceOf(LockLostError);
     expect(granted[0]?.signal).toMatchObject({ aborted: true, reason: error });
@@ -123,14 +154,13 @@ describe("request()", () => {
   it("request() rejects when the Redlock is closed, unless the lock is held", async () => {
     const { client, clock } = world();
     const { locks, redlock } = client();
-    const { run, end } = callback();
-    const held = locks.request("r", run);
+    const { end, outcome } = hold(locks);
     const waiting = locks.request("r", () => {});
     await clock.advance(1);
     const closing = redlock.close();
     await expect(clock.until(waiting)).rejects.toMatchObject({ code: "CLOSED" });
     end("done");
-    expect(await clock.until(held)).toBe("done");
+    expect(await clock.until(outcome)).toBe("done");
     await clock.until(closing);
     await expect(locks.request("r", () => {})).rejects.toMatchObject({ code: "CLOSED" });
   });
@@ -143,21 +173,17 @@ describe("request()", () => {
   it("request() with ifAvailable waits for the release of this manager's last lock, and later requests for it", async () => {
     const { client, clock } = world();
     const { locks, nodes } = client();
-    const first = callback();
-    const held = locks.request("r", first.run);
+    const first = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = ({ method }) => (method === "release" ? { requestMs: 20 } : undefined);
     first.end();
     await clock.advance(1); // the release is on its way
-    const second = callback();
-    const third = callback();
-    const available = locks.request("r", { ifAvailable: true }, second.run);
-    const last = locks.request("r", third.run);
+    const [second, third] = [hold(locks, { ifAvailable: true }), hold(locks)];
     await clock.advance(200);
-    expect([second.locks[0]?.name, third.locks.length]).toEqual(["r", 0]);
+    expect([second.granted[0]?.name, third.granted.length]).toEqual(["r", 0]);
     second.end();
     third.end();
-    await clock.until(Promise.all([held, available, last]));
+    await clock.until(Promise.all([first, second, third].map(({ outcome }) => outcome)));
   });
 
   it("request() of a reader does not wait for later readers with ifAvailable, however many ask the nodes", async () => {
@@ -173,12 +199,11 @@ describe("request()", () => {
       }
     };
     await readFor(20);
-    const waiting = callback();
-    const request = locks.request("r", shared, waiting.run);
+    const { granted, end, outcome } = hold(locks, shared);
     await readFor(200);
-    expect(waiting.locks).toHaveLength(1);
-    waiting.end();
-    await clock.until(Promise.all([request, ...readers]));
+    expect(granted).toHaveLength(1);
+    end();
+    await clock.until(Promise.all([outcome, ...readers]));
   });
 });
 
@@ -186,92 +211,84 @@ describe("steal", () => {
   it("steal takes the lock from an earlier ifAvailable of this manager that is under way, which learns at once", async () => {
     const { client, clock } = world();
     const { locks, nodes } = client();
-    const [holder, thief] = [callback(), callback()];
     for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 40 } : undefined);
-    const held = locks.request("r", { ifAvailable: true }, holder.run).catch(({ name }) => name);
+    const holder = hold(locks, { ifAvailable: true });
     await clock.advance(1); // the nodes have granted it
     for (const node of nodes) node.fault = () => undefined;
-    const stolen = locks.request("r", { steal: true }, thief.run);
+    const thief = hold(locks, { steal: true });
     await clock.advance(100); // less than an extension takes
-    expect([holder.locks, thief.locks].map(([lock]) => lock?.name)).toEqual(["r", "r"]);
-    expect(holder.locks[0]?.signal.aborted).toBe(true);
-    expect(thief.locks[0]?.fence).toBeGreaterThan(holder.locks[0]?.fence as number);
+    expect([holder.granted, thief.granted].map(([lock]) => lock?.name)).toEqual(["r", "r"]);
+    expect(holder.granted[0]?.signal.aborted).toBe(true);
+    expect(thief.granted[0]?.fence).toBeGreaterThan(holder.granted[0]?.fence as number);
     thief.end("done");
-    expect(await clock.until(Promise.all([held, stolen]))).toEqual(["AbortError", "done"]);
+    expect(await clock.until(Promise.all([holder.outcome, thief.outcome]))).toMatchObject([aborted, "done"]);
   });
 
   it("steal takes the lock from another manager, whose request rejects within half of the ttl", async () => {
     const { client, clock } = world();
     const [one, two, three] = [client(), client(), client()];
-    const holder = callback();
-    const waiter = callback();
-    const thief = callback();
-    const held = one.locks.request("r", holder.run).catch((error) => error);
+    const holder = hold(one.locks);
     await clock.advance(1);
-    const waiting = three.locks.request("r", waiter.run);
+    const waiter = hold(three.locks);
     await clock.advance(1);
-    const stolen = two.locks.request("r", { steal: true }, thief.run);
+    const thief = hold(two.locks, { steal: true });
     await clock.advance(1);
-    expect(thief.locks[0]?.fence).toBeGreaterThan(holder.locks[0]?.fence as number);
+    expect(thief.granted[0]?.fence).toBeGreaterThan(holder.granted[0]?.fence as number);
     await clock.advance(500);
-    const error = await clock.until(held);
+    const error = await clock.until(holder.outcome);
     expect(error).toMatchObject({ name: "AbortError", cause: { code: "LOCK_LOST", reason: "not-held" } });
-    expect(holder.locks[0]?.signal.reason).toBe(error);
+    expect(holder.granted[0]?.signal.reason).toBe(error);
     holder.end();
     await clock.advance(2_000);
-    expect(waiter.locks).toEqual([]); // the nodes name nobody for a stolen lock
+    expect(waiter.granted).toEqual([]); // the nodes name nobody for a stolen lock
     thief.end("done");
-    expect(await clock.until(stolen)).toBe("done");
+    expect(await clock.until(thief.outcome)).toBe("done");
     waiter.end();
-    await clock.until(waiting);
+    await clock.until(waiter.outcome);
   });
 
   it("steal takes the lock from all who share it in other managers, and from other clients of the nodes", async () => {
     const { client, clock } = world();
-    const readers = [client(), client(), client(), client()].map(({ locks }) => {
-      const { run } = callback();
-      return locks.request("r", { mode: "shared" }, run).catch(({ name }) => name);
-    });
+    const readers = [client(), client(), client(), client()].map(
+      ({ locks }) => hold(locks, { mode: "shared" }).outcome,
+    );
     await clock.advance(1);
     const { redlock, locks } = client();
     const lock = await clock.until(redlock.acquire("web:r", { mode: "shared", autoExtend: true }));
-    const thief = callback();
-    const stolen = locks.request("r", { steal: true }, thief.run);
+    const thief = hold(locks, { steal: true });
     await clock.advance(0);
-    expect(thief.locks).toHaveLength(1);
+    expect(thief.granted).toHaveLength(1);
     await clock.advance(600);
-    expect(await clock.until(Promise.all(readers))).toEqual(readers.map(() => "AbortError"));
+    expect(await clock.until(Promise.all(readers))).toMatchObject(readers.map(() => aborted));
     expect(lock.signal.aborted).toBe(true);
     thief.end();
-    await clock.until(stolen);
+    await clock.until(thief.outcome);
   });
 
   it("steal that fails has ended the lock of the holder all the same", async () => {
     const { client, clock } = world();
     const { locks, nodes } = client();
-    const holder = callback();
-    const held = locks.request("r", holder.run).catch(({ name }) => name);
+    const { outcome } = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? undefined : down());
     const stolen = locks.request("r", { steal: true }, () => {});
     await expect(clock.until(stolen)).rejects.toBeInstanceOf(QuorumUnreachableError);
     for (const node of nodes) node.fault = () => undefined;
-    expect(await held).toBe("AbortError");
+    expect(await outcome).toMatchObject(aborted);
     expect(await clock.until(locks.request("r", () => "granted"))).toBe("granted");
   });
 
   it("steal does not wait for a node that hangs", async () => {
     const { client, clock } = world();
     const [one, two] = [client(), client()];
-    const holder = callback();
-    const held = one.locks.request("r", holder.run).catch(({ name }) => name);
+    const { outcome } = hold(one.locks);
     await clock.advance(1);
     const hanging = two.nodes[2] as FaultyNode;
     hanging.fault = () => ({ lose: "request" });
     const startedMs = clock.monotonicMs();
     await clock.until(two.locks.request("r", { steal: true }, () => {}));
     expect(clock.monotonicMs() - startedMs).toBeLessThan(200); // virtual time
-    expect(await clock.until(held)).toBe("AbortError");
+    expect(await clock.until(outcome)).toMatchObject(aborted);
   });
 
   it("steal follows an earlier one of this manager, however late the nodes reply", async () => {
@@ -279,34 +296,18 @@ describe("steal", () => {
     const { locks, nodes } = client();
     let calls = 0;
     for (const node of nodes) node.fault = () => ({ requestMs: 40 - 7 * Math.min(5, calls++) });
-    const log: string[] = [];
-    const callbacks = ["1", "2", "3"].map((label) => {
-      const { run, end } = callback();
-      const request = locks.request("r", { steal: true }, (lock) => {
-        log.push(label);
-        return run(lock);
-      });
-      return {
-        end,
-        outcome: request.then(
-          () => `${label} done`,
-          ({ name }) => `${label} ${name}`,
-        ),
-      };
-    });
+    const log: number[] = [];
+    const thieves = [1, 2, 3].map((label) => hold(locks, { steal: true }, () => void log.push(label)));
     await clock.advance(5_000);
-    expect(log).toEqual(["1", "2", "3"]);
-    for (const { end } of callbacks) end();
-    const outcomes = await clock.until(Promise.all(callbacks.map(({ outcome }) => outcome)));
-    expect(outcomes).toEqual(["1 AbortError", "2 AbortError", "3 done"]);
+    expect(log).toEqual([1, 2, 3]);
+    for (const { end } of thieves) end("done");
+    const outcomes = await clock.until(Promise.all(thieves.map(({ outcome }) => outcome)));
+    expect(outcomes).toMatchObject([aborted, aborted, "done"]);
   });
 
   it("steal by two managers at once gives the lock to both in turn, and leaves it to one", async () => {
     const { client, clock } = world();
-    const thieves = [client(), client()].map(({ locks }) => {
-      const { run, locks: granted, end } = callback();
-      return { granted, end, outcome: locks.request("r", { steal: true }, run).catch(({ name }) => name) };
-    });
+    const thieves = [client(), client()].map(({ locks }) => hold(locks, { steal: true }));
     await clock.advance(2_000);
     for (const { end } of thieves) end("done");
     const outcomes = await clock.until(Promise.all(thieves.map(({ outcome }) => outcome)));
@@ -319,12 +320,10 @@ describe("query()", () => {
   it("query() lists the holder of another manager under its clientId, and not its requests", async () => {
     const { client, clock } = world();
     const [one, two] = [client({ clientId: "one" }), client({ clientId: "two" })];
-    const holder = callback();
-    const held = one.locks.request("r", { mode: "shared" }, holder.run);
+    const holder = hold(one.locks, { mode: "shared" });
     await clock.advance(1);
-    const waiter = callback();
-    const waiting = two.locks.request("r", waiter.run);
-    const elsewhere = one.locks.request("elsewhere", waiter.run);
+    const waiter = hold(two.locks);
+    const elsewhere = one.locks.request("elsewhere", () => waiter.outcome);
     await clock.advance(1);
     expect(await clock.until(two.locks.query())).toEqual({
       held: [{ name: "r", mode: "shared", clientId: "one" }],
@@ -332,7 +331,18 @@ describe("query()", () => {
     });
     holder.end();
     waiter.end();
-    await clock.until(Promise.all([held, waiting, elsewhere]));
+    await clock.until(Promise.all([holder.outcome, waiter.outcome, elsewhere]));
+  });
+
+  it("query() lists the readers of several managers, each under its clientId", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client({ clientId: "one" }), client({ clientId: "two" })];
+    const readers = [one, two].map(({ locks }) => hold(locks, { mode: "shared" }));
+    await clock.advance(1);
+    const held = ["one", "two"].map((clientId) => ({ name: "r", mode: "shared", clientId }));
+    expect(await clock.until(one.locks.query())).toEqual({ held, pending: [] });
+    for (const { end } of readers) end();
+    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
   });
 
   it("query() lists a holder without a manager under its label or its owner value", async () => {
