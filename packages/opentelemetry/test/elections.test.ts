@@ -1,18 +1,12 @@
 import { election } from "@holdfast/core/election";
 import { openTelemetryElectionObserver } from "@holdfast/opentelemetry";
 import { SpanStatusCode } from "@opentelemetry/api";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { meterSdk, observedWorld, tracerSdk, valuesOf } from "./telemetry.ts";
-
-const undo: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
 
 describe("openTelemetryElectionObserver()", () => {
   it("openTelemetryElectionObserver() records a span for each term, how it ended, and whether this process leads", async () => {
     const [meters, tracers] = [meterSdk(), tracerSdk()];
-    undo.push(meters.stop, tracers.stop);
     const { clock, nodes, redlock } = observedWorld({});
     const observer = openTelemetryElectionObserver({
       meter: meters.provider.getMeter("test"),

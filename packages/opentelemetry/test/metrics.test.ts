@@ -4,17 +4,11 @@ import { memoryNode } from "@holdfast/memory";
 import { openTelemetryObserver } from "@holdfast/opentelemetry";
 import { type Attributes, metrics } from "@opentelemetry/api";
 import { DataPointType, type Histogram, type MetricData } from "@opentelemetry/sdk-metrics";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { meterSdk, observedWorld, valuesOf } from "./telemetry.ts";
-
-const undo: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
 
 function metered(options: Parameters<typeof observedWorld>[0] = {}) {
   const sdk = meterSdk();
-  undo.push(sdk.stop);
   const world = observedWorld({ meter: sdk.provider.getMeter("test"), ...options });
   return { ...world, ...sdk, valuesNow: async (name: string) => valuesOf((await sdk.collect()).get(name)) };
 }
@@ -194,8 +188,8 @@ describe("the metrics of openTelemetryObserver()", () => {
     const redlock = new Redlock([memoryNode()], { observer: openTelemetryObserver() });
     await redlock.using("before", () => {});
     const leader = await redlock.acquire("held meanwhile");
-    const { provider, collect, stop } = meterSdk();
-    undo.push(stop, () => metrics.disable());
+    const { provider, collect } = meterSdk();
+    onTestFinished(() => metrics.disable());
     metrics.setGlobalMeterProvider(provider);
     await redlock.using("after", () => {});
     await leader.release();

@@ -1,11 +1,10 @@
 import { semaphore } from "@holdfast/core/semaphore";
 import { openTelemetrySemaphoreObserver } from "@holdfast/opentelemetry";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { meterSdk, observedWorld, valuesOf } from "./telemetry.ts";
 
 test("openTelemetrySemaphoreObserver() records calls, permits, holds and losses", async () => {
-  const { provider, collect, stop } = meterSdk();
-  onTestFinished(stop);
+  const { provider, collect } = meterSdk();
   const { clock, nodes, redlock } = observedWorld({});
   const meter = provider.getMeter("test");
   const observer = openTelemetrySemaphoreObserver({ meter, nameAttribute: (name) => name });

@@ -2,19 +2,14 @@ import { openTelemetryObserver } from "@holdfast/opentelemetry";
 import { context, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { observedWorld, tracerSdk } from "./telemetry.ts";
 
-const undo: (() => Promise<void> | void)[] = [];
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
 afterAll(() => context.disable());
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
 
 function traced(options: Parameters<typeof observedWorld>[0] = {}) {
   const sdk = tracerSdk();
-  undo.push(sdk.stop);
   const tracer = sdk.provider.getTracer("test");
   /** Runs in the context of a span of the caller. */
   const within = async <T>(name: string, run: () => Promise<T>): Promise<T> =>
@@ -144,8 +139,8 @@ describe("the spans of openTelemetryObserver()", () => {
 
   it("go to the global tracer, even if it is registered after the observer was created", async () => {
     const observer = openTelemetryObserver();
-    const { provider, spans, stop } = tracerSdk();
-    undo.push(stop, () => trace.disable());
+    const { provider, spans } = tracerSdk();
+    onTestFinished(() => trace.disable());
     trace.setGlobalTracerProvider(provider);
     observer.acquireFailed?.({ resources: ["r"], waitedMs: 5, error: new Error("in vain") });
     expect(spans().map(({ name, instrumentationScope }) => [name, instrumentationScope.name])).toEqual([

@@ -17,12 +17,14 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
+import { onTestFinished } from "vitest";
 
-/** Starts the SDK of metrics with an exporter to memory. */
+/** Starts the SDK of metrics with an exporter to memory, until the end of the test. */
 export function meterSdk() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
+  onTestFinished(() => provider.shutdown());
   /** Returns the current metrics by name. */
   const collect = async (): Promise<Map<string, MetricData>> => {
     exporter.reset();
@@ -30,14 +32,15 @@ export function meterSdk() {
     const scopes = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
     return new Map(scopes.flatMap(({ metrics }) => metrics).map((metric) => [metric.descriptor.name, metric]));
   };
-  return { provider, collect, stop: () => provider.shutdown() };
+  return { provider, collect };
 }
 
-/** Starts the SDK of traces with an exporter to memory. */
+/** Starts the SDK of traces with an exporter to memory, until the end of the test. */
 export function tracerSdk() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  return { provider, spans: (): ReadableSpan[] => exporter.getFinishedSpans(), stop: () => provider.shutdown() };
+  onTestFinished(() => provider.shutdown());
+  return { provider, spans: (): ReadableSpan[] => exporter.getFinishedSpans() };
 }
 
 /** Returns an observed client of three nodes named a, b, c, and unobserved rivals, on one virtual clock. */
