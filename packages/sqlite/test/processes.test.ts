@@ -1,11 +1,12 @@
-import { readFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import Database from "libsql";
-import { describe, expect, test, vi } from "vitest";
-import { startChild } from "./child.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { claimOf } from "./requests.ts";
 import { fileOnDisk, openNode, temporaryFile } from "./temporary.ts";
 
-const contender = new URL("./fixtures/contender.ts", import.meta.url);
 const releaseOnDemand = new URL("./fixtures/release-on-demand.ts", import.meta.url);
 const stopInTheMiddle = new URL("./fixtures/stop-in-the-middle.ts", import.meta.url);
 const timeoutMs = 120_000;
@@ -13,45 +14,11 @@ const free = { owner: null, remainingMs: null, fence: 0 };
 
 describe("sqliteNode() in several processes", () => {
   test(
-    "contending processes, some of them killed, exclude each other, and their fences increase",
-    async () => {
-      const path = await temporaryFile();
-      const log = `${path}.log`;
-      const survivors = await Promise.all([1, 2, 3].map(() => startChild(contender, path, log, "40")));
-      const killed = new Set<number>();
-      for (let victims = 0; victims < 2; victims++) {
-        const victim = await startChild(contender, path, log, "1000000");
-        await vi.waitFor(async () => expect(await readFile(log, "utf8")).toContain(` ${victim.pid}\n`), timeoutMs);
-        await victim.kill();
-        killed.add(victim.pid);
-      }
-      for (const { ended } of survivors) expect(await ended).toBe(0);
-
-      let lastFence = 0;
-      let inside: number | undefined;
-      for (const line of (await readFile(log, "utf8")).trim().split("\n")) {
-        const [, step, fence, pid] = /^(enter|leave) (\d+) (\d+)$/.exec(line) ?? [];
-        if (step === "leave") {
-          expect({ pid: Number(pid), fence: Number(fence) }).toEqual({ pid: inside, fence: lastFence });
-          inside = undefined;
-          continue;
-        }
-        if (inside !== undefined) expect(killed).toContain(inside);
-        expect(Number(fence)).toBeGreaterThan(lastFence);
-        lastFence = Number(fence);
-        inside = Number(pid);
-      }
-    },
-    timeoutMs,
-  );
-
-  test(
     "watch() reports each release by another process, even if nothing changes afterwards",
     async () => {
       const path = await fileOnDisk(); // the write and the commit of a release are far apart only on a disk
       const node = await openNode(path);
       const child = await startChild(releaseOnDemand, path, "r");
-      await child.lines[Symbol.asyncIterator]().next();
       const onReleased = vi.fn();
       await node.watch(["r"], onReleased);
       for (let releases = 1; releases <= 50; releases++) {
@@ -111,7 +78,20 @@ async function stoppedInTheMiddle() {
   const path = await temporaryFile();
   const node = await openNode(path);
   const child = await startChild(stopInTheMiddle, path, "alice");
-  const { value: line } = await child.lines[Symbol.asyncIterator]().next();
-  expect(line).toBe("in the middle");
+  expect(child.line).toBe("in the middle");
   return { path, node, child };
+}
+
+/** Starts a program in a process that is killed at the end of the test, and waits for the first line of its output. */
+async function startChild(program: URL, ...args: readonly string[]) {
+  const bundle = await bundleProgram(program);
+  const child = spawn(process.execPath, [bundle, ...args], { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(child, "close");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  const [line] = await once(createInterface(child.stdout), "line");
+  return { input: child.stdin, line, kill };
 }
