@@ -4,22 +4,19 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ConfigurationError } from "@holdfast/core";
 import { freePort } from "@holdfast/testkit";
-import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
+import type { EtcdServer } from "@holdfast/testkit/etcd-server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { etcdNode } from "../src/index.ts";
 import { interceptRequests } from "./interception.ts";
-import { acquire, extend, node, release } from "./world.ts";
+import { acquire, extend, node, release, startServer } from "./world.ts";
 
 const secret = "correct horse battery staple";
 
-async function server(options: Parameters<typeof startEtcdServer>[0] = {}): Promise<EtcdServer> {
-  const started = await startEtcdServer(options);
-  onTestFinished(() => started.stop());
-  return started;
-}
+/** What a client needs to log in after {@link requireLogin}. */
+const login = { prefix: "app/", username: "locks", password: secret };
 
 /** Switches authentication on, with a user "locks" that may use the keys of one prefix. */
-async function requireLogin({ api }: EtcdServer, prefix = "app/"): Promise<void> {
+async function requireLogin({ api }: EtcdServer): Promise<void> {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   await api("auth/user/add", { name: "root", password: "root" });
   await api("auth/user/grant", { user: "root", role: "root" }).catch(async () => {
@@ -27,8 +24,7 @@ async function requireLogin({ api }: EtcdServer, prefix = "app/"): Promise<void>
     await api("auth/user/grant", { user: "root", role: "root" });
   });
   await api("auth/role/add", { name: "locks" });
-  const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
-  const perm = { permType: "READWRITE", key: base64(prefix), range_end: base64(end) };
+  const perm = { permType: "READWRITE", key: base64("app/"), range_end: base64("app0") };
   await api("auth/role/grant", { name: "locks", perm });
   await api("auth/user/add", { name: "locks", password: secret });
   await api("auth/user/grant", { user: "locks", role: "locks" });
@@ -37,9 +33,9 @@ async function requireLogin({ api }: EtcdServer, prefix = "app/"): Promise<void>
 
 describe("etcdNode() with a user and a password", () => {
   test("does all that a lock needs in its prefix", async () => {
-    const started = await server();
+    const started = await startServer();
     await requireLogin(started);
-    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    const one = node({ endpoints: started.url, ...login });
     const heard = vi.fn();
     await one.watch(["r"], heard);
     expect(await one.acquire(acquire("alice"))).toEqual({ granted: true, fence: 1 });
@@ -50,9 +46,9 @@ describe("etcdNode() with a user and a password", () => {
   });
 
   test("logs in again when its token is no longer valid", async () => {
-    const started = await server();
+    const started = await startServer();
     await requireLogin(started);
-    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    const one = node({ endpoints: started.url, ...login });
     await one.acquire(acquire("alice"));
     await started.kill();
     await started.restart(); // simple tokens live in memory
@@ -61,9 +57,9 @@ describe("etcdNode() with a user and a password", () => {
   });
 
   test("logs in again when its token has ended, for all calls under way", async () => {
-    const started = await server({ args: ["--auth-token-ttl", "1"] });
+    const started = await startServer({ args: ["--auth-token-ttl", "1"] });
     await requireLogin(started);
-    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    const one = node({ endpoints: started.url, ...login });
     let logins = 0;
     interceptRequests((sent) => {
       if (sent.method === "Authenticate") logins += 1;
@@ -81,8 +77,8 @@ describe("etcdNode() with a user and a password", () => {
   });
 
   test("logs in once authentication is switched on", async () => {
-    const started = await server();
-    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    const started = await startServer();
+    const one = node({ endpoints: started.url, ...login });
     expect(await one.acquire(acquire("alice"))).toMatchObject({ granted: true });
     await requireLogin(started);
     expect(await one.extend(extend("alice"))).toMatchObject({ held: true });
@@ -93,7 +89,7 @@ describe("etcdNode() with a user and a password", () => {
     ["no user", {}, "user name is empty", "pass username and password"],
     ["a foreign prefix", { username: "locks", password: secret, prefix: "b/" }, "permission denied", "grant the user"],
   ])("acquire() rejects with a ConfigurationError for %s, without the password", async (_, access, reason, advice) => {
-    const started = await server();
+    const started = await startServer();
     await requireLogin(started);
     const one = node({ endpoints: started.url, prefix: "app/", ...access });
     const error = await one.acquire(acquire("alice")).catch((thrown: Error) => thrown);
@@ -107,7 +103,7 @@ describe("etcdNode() with a user and a password", () => {
 describe("etcdNode() over TLS", () => {
   test("locks over https with the authority of the server, also with a certificate of the client", async () => {
     for (const tls of [true, "mutual"] as const) {
-      const { tls: endpoint } = await server({ tls });
+      const { tls: endpoint } = await startServer({ tls });
       const { url = "", ca, cert, key } = endpoint ?? {};
       const one = node({ endpoints: url, tls: tls === "mutual" ? { ca, cert, key } : { ca } });
       expect(await one.acquire(acquire("alice"))).toEqual({ granted: true, fence: 1 });
@@ -117,7 +113,7 @@ describe("etcdNode() over TLS", () => {
   });
 
   test("acquire() rejects with a ConfigurationError that says what to do about a mistake", async () => {
-    const { tls, url } = await server({ tls: "mutual" });
+    const { tls, url } = await startServer({ tls: "mutual" });
     const { ca, url: secureUrl = "" } = tls ?? {};
     const of = (options: Parameters<typeof node>[0]) =>
       node(options)
@@ -145,7 +141,7 @@ describe("etcdNode() over TLS", () => {
 
 describe("etcdNode() over several endpoints", () => {
   test("uses the next one while the first is down, hangs, or is an unknown host", async () => {
-    const started = await server();
+    const started = await startServer();
     const hanging = await startTcpProxy({ port: started.port });
     onTestFinished(() => hanging.close());
     hanging.stall();
@@ -165,7 +161,7 @@ describe("etcdNode() over several endpoints", () => {
   });
 
   test("close() while the server is down leaves nothing that connects once it is back", async () => {
-    const started = await server();
+    const started = await startServer();
     const network = await startTcpProxy({ port: started.port });
     onTestFinished(() => network.close());
     await network.stop();
@@ -183,7 +179,7 @@ describe("etcdNode() over several endpoints", () => {
   });
 
   test("acquire() replaces a connection that has died without a sign", async () => {
-    const started = await server();
+    const started = await startServer();
     const network = await startTcpProxy({ port: started.port });
     onTestFinished(() => network.close());
     const one = node({ endpoints: `127.0.0.1:${network.port}` });
@@ -220,7 +216,7 @@ describe("etcdNode()", () => {
   });
 
   test("claims as many resources in one call as --max-txn-ops allows, and names the flag if it is lower", async () => {
-    const started = await server({ maxTxnOps: 600 });
+    const started = await startServer({ maxTxnOps: 600 });
     const names = Array.from({ length: 299 }, (_, index) => `r${index}`).sort();
     const one = node({ endpoints: started.url, maxTxnOps: 600 });
     expect(await one.acquire(acquire("alice", { resources: names }))).toEqual({ granted: true, fence: 1 });
@@ -232,7 +228,7 @@ describe("etcdNode()", () => {
   });
 
   test("acquire() counts a reply that has arrived while the event loop stood still for longer than its timeout", async () => {
-    const { url } = await server();
+    const { url } = await startServer();
     const one = node({ endpoints: url });
     await one.acquire(acquire("alice"));
     await one.release(release("alice"));
@@ -245,7 +241,7 @@ describe("etcdNode()", () => {
 
 describe("list()", () => {
   test("returns what is held under its prefix, page by page", async () => {
-    const { url } = await server();
+    const { url } = await startServer();
     const [one, other] = [node({ endpoints: url, prefix: "a/" }), node({ endpoints: url, prefix: "b/" })];
     const all = async (): Promise<Set<string>> => {
       const resources = new Set<string>();

@@ -1,9 +1,9 @@
 import { EpochError } from "@holdfast/core";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
-import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { type TxnRequest, txn } from "../src/messages.ts";
 import { interceptRequests } from "./interception.ts";
-import { acquire, extend, node, release, replaceableServer } from "./world.ts";
+import { acquire, extend, node, release, replaceableServer, startServer, twoNodes } from "./world.ts";
 
 const server = await startEtcdServer();
 afterAll(() => server.stop());
@@ -23,8 +23,7 @@ function recordTransactions(): TxnRequest[] {
 
 describe("the floor of etcdNode()", () => {
   test("raiseFloor() outlives a crash of the server", async () => {
-    const started = await startEtcdServer();
-    onTestFinished(() => started.stop());
+    const started = await startServer();
     const one = node({ endpoints: started.url });
     await one.raiseFloor({ floor: 100, epoch: 4, timeoutMs });
     await started.kill();
@@ -42,8 +41,7 @@ describe("the floor of etcdNode()", () => {
   });
 
   test("acquire() takes a second transaction only for the first claim after the floor has changed", async () => {
-    const prefix = "trips/";
-    const [one, another] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, another] = twoNodes(server.url);
     let fenceHint = 1_000;
     const countOf = async (): Promise<number> => {
       sent.length = 0;
@@ -95,8 +93,7 @@ describe("the floor of etcdNode()", () => {
 
 describe("scan()", () => {
   test("scan() returns a claim that moves to another lease before the time of its old one is read", async () => {
-    const prefix = "moving/";
-    const [one, holder] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, holder] = twoNodes(server.url);
     await holder.acquire(acquire("alice", { ttlMs: 1_000 }));
     let moved: Promise<unknown> | undefined;
     interceptRequests((sent) => {

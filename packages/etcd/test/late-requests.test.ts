@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
-import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { interceptRequests, isClaim, isDeletion, type Sent } from "./interception.ts";
-import { acquire, extend, node, release, replaceableServer } from "./world.ts";
+import { acquire, extend, node, release, replaceableServer, startServer, twoNodes } from "./world.ts";
 
 const server = await startEtcdServer();
 afterAll(() => server.stop());
@@ -16,8 +16,7 @@ async function leaseLives({ api }: EtcdServer): Promise<number[]> {
 
 describe("etcdNode() with late requests", () => {
   test("close() keeps a claim that is made meanwhile on a lease without other claims", async () => {
-    const prefix = "closing/";
-    const [one, witness] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, witness] = twoNodes(server.url);
     await one.acquire(acquire("alice"));
     await one.release(release("alice"));
     const late: Sent[] = [];
@@ -77,8 +76,7 @@ describe("etcdNode() with late requests", () => {
     ["acquire", false],
     ["rejoin", true],
   ])("a claim whose %s arrives after its release does not stay", async (_, isRejoin) => {
-    const prefix = "zombie/";
-    const [one, witness] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, witness] = twoNodes(server.url);
     await one.acquire(acquire("alice"));
     await one.release(release("alice"));
     const late: Sent[] = [];
@@ -118,8 +116,7 @@ describe("etcdNode() with late requests", () => {
   });
 
   test("extend() after close() does not make the claim last longer each time", async () => {
-    const started = await startEtcdServer();
-    onTestFinished(() => started.stop());
+    const started = await startServer();
     const one = node({ endpoints: started.url });
     await one.acquire(acquire("alice", { ttlMs: 10_000 }));
     await one.close();
@@ -128,8 +125,7 @@ describe("etcdNode() with late requests", () => {
   });
 
   test("extend() by two clients in turn does not make the claim last longer each time", async () => {
-    const started = await startEtcdServer();
-    onTestFinished(() => started.stop());
+    const started = await startServer();
     const nodes = [1, 2].map(() => node({ endpoints: started.url, prefix: "two/" }));
     await nodes[0]?.acquire(acquire("alice", { ttlMs: 10_000 }));
     for (let round = 0; round < 12; round++) {
@@ -142,8 +138,7 @@ describe("etcdNode() with late requests", () => {
   });
 
   test("acquire() shares a lease that the server has made longer than requested", async () => {
-    const started = await startEtcdServer({ args: ["--heartbeat-interval", "500", "--election-timeout", "5000"] });
-    onTestFinished(() => started.stop());
+    const started = await startServer({ args: ["--heartbeat-interval", "500", "--election-timeout", "5000"] });
     const one = node({ endpoints: started.url });
     for (let i = 0; i < 10; i++) await one.acquire(acquire("alice", { resources: [`r${i}`], ttlMs: 500 }));
     expect(await leaseLives(started)).toHaveLength(1);

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, describe, expect, test, vi } from "vitest";
-import { acquire, extend, node, release } from "./world.ts";
+import { acquire, extend, node, release, twoNodes } from "./world.ts";
 
 const lockAndLeave = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
 
@@ -71,8 +71,7 @@ describe("etcdNode()", () => {
   });
 
   test("extend() by another client neither shortens a claim nor lets the first client delete it", async () => {
-    const prefix = "shared by two/";
-    const [one, other] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, other] = twoNodes(server.url);
     await one.acquire(acquire("alice", { ttlMs: 60_000 }));
     expect(await other.extend(extend("alice", { ttlMs: 100 }))).toEqual({ held: true, fence: 1 });
     expect((await other.inspect("r")).remainingMs).toBeGreaterThan(59_000);
@@ -91,8 +90,7 @@ describe("etcdNode()", () => {
 
   test("close() revokes the leases without claims, keeps the others, and leaves no watcher and no connection", async () => {
     await revokeAll();
-    const prefix = "closed/";
-    const [one, other] = [node({ endpoints: server.url, prefix }), node({ endpoints: server.url, prefix })];
+    const [one, other] = twoNodes(server.url);
     await one.watch(["r"], () => {});
     await one.acquire(acquire("alice"));
     await one.release(release("alice"));

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
-import { startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { onTestFinished } from "vitest";
 import { type EtcdNode, type EtcdNodeOptions, etcdNode } from "../src/index.ts";
 
@@ -12,15 +12,25 @@ export function node(options: EtcdNodeOptions): EtcdNode {
   return created;
 }
 
+/** Creates two nodes with one prefix, which end with the test. */
+export function twoNodes(endpoints: string): [EtcdNode, EtcdNode] {
+  const options = { endpoints, prefix: `test ${randomUUID()}/` };
+  return [node(options), node(options)];
+}
+
+/** Starts a server that stops with the test. */
+export async function startServer(options: Parameters<typeof startEtcdServer>[0] = {}): Promise<EtcdServer> {
+  const server = await startEtcdServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
 /** Starts a server behind an address, which `replace` leads to another server, without data. */
 export async function replaceableServer() {
-  const [before, after] = [await startEtcdServer(), await startEtcdServer()];
+  const [before, after] = [await startServer(), await startServer()];
   const target = { port: before.port };
   const network = await startTcpProxy(target);
-  onTestFinished(async () => {
-    await network.close();
-    await Promise.all([before.stop(), after.stop()]);
-  });
+  onTestFinished(() => network.close());
   const replace = async (): Promise<void> => {
     await network.stop();
     target.port = after.port;
