@@ -86,6 +86,9 @@ async function storm(
     await expect.poll(() => outcomes.length, { timeout: 30_000 }).toBeGreaterThan(200);
     processes[0]?.kill("SIGKILL"); // in the middle of its requests
     ends.push(start(stormMs / 2));
+    processes[1]?.kill("SIGSTOP");
+    await sleep(200); // for longer than any ttl
+    processes[1]?.kill("SIGCONT");
     await sleep(stormMs / 6); // claims of the dead process end meanwhile
     await client.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND random() < 0.1",

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { Redlock } from "@holdfast/core";
-import { postgresNode } from "@holdfast/postgres";
 import { endingAfter, startTamperingProxy } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import type { PostgresServer } from "@holdfast/testkit/postgres-server";
 import { expect, onTestFinished, test } from "vitest";
-import { openClient, openPool, startServer } from "./client.ts";
+import { openClient, startServer } from "./client.ts";
 import { startStorm } from "./storm.ts";
+
+const libraries = [
+  { library: "pg", overPostgresJs: false },
+  { library: "postgres.js", overPostgresJs: true },
+];
 
 async function proxyTo(server: PostgresServer): Promise<TcpProxy & { readonly connectionString: string }> {
   const proxy = await startTcpProxy({ port: server.port });
@@ -20,36 +23,15 @@ test("postgresNode() keeps exclusion while its connections are cut in the middle
 }) => {
   const server = await startServer();
   const proxy = await proxyTo(server);
-  const storm = startStorm(proxy.connectionString);
+  const storm = startStorm(server, proxy.connectionString);
   for (let cuts = 0; cuts < 20; cuts++) {
     await storm.grants(12);
     proxy.cut();
   }
-  const figures = await storm.end();
-  await annotate(`20 cuts of all connections: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
-  expect(await server.log()).not.toContain("deadlock detected");
+  await storm.expectExclusion(annotate, "20 cuts of all connections");
 });
 
-test("postgresNode() leaves no claim behind when the connection is cut after the commit of acquire()", async () => {
-  const server = await startServer();
-  const { node: observer } = openClient(server.connectionString);
-  const proxy = await proxyTo(server);
-  const { redlock } = openClient(proxy.connectionString);
-  await redlock.acquire("warm-up");
-  proxy.stall("replies");
-  const outcome = redlock.acquire("unknown").catch((error) => error);
-  await expect.poll(async () => (await observer.inspect("unknown")).owner).not.toBeNull();
-  proxy.cut();
-  await proxy.start();
-  expect(await outcome).toMatchObject({ code: "QUORUM_UNREACHABLE" });
-  await expect.poll(async () => (await observer.inspect("unknown")).owner).toBeNull();
-});
-
-test.for([
-  { library: "pg", overPostgresJs: false },
-  { library: "postgres.js", overPostgresJs: true },
-])(
+test.for(libraries)(
   "postgresNode() leaves no claim behind when the connection ends within the reply to acquire(), over $library",
   async ({ overPostgresJs }, { annotate }) => {
     const server = await startServer();
@@ -85,61 +67,38 @@ test.for([
   },
 );
 
-test.for([
-  { library: "pg", overPostgresJs: false },
-  { library: "postgres.js", overPostgresJs: true },
-])("postgresNode() replies on all connections again after they were cut, over $library", async ({ overPostgresJs }) => {
-  const server = await startServer();
-  const proxy = await proxyTo(server);
-  const { redlock } = openClient(proxy.connectionString, { overPostgresJs });
-  let isOver = false;
-  const work = async (_: unknown, index: number): Promise<void> => {
-    while (!isOver) {
-      const lock = await redlock.acquire(`resource ${index}`, { nodeTimeoutMs: 300 }).catch(() => undefined);
-      await lock?.release().catch(() => {});
-      if (lock === undefined) await sleep(20);
+test.for(libraries)(
+  "postgresNode() replies on all connections again after they were cut, over $library",
+  async ({ overPostgresJs }) => {
+    const server = await startServer();
+    const proxy = await proxyTo(server);
+    const { redlock } = openClient(proxy.connectionString, { overPostgresJs });
+    let isOver = false;
+    const work = async (_: unknown, index: number): Promise<void> => {
+      while (!isOver) {
+        const lock = await redlock.acquire(`resource ${index}`, { nodeTimeoutMs: 300 }).catch(() => undefined);
+        await lock?.release().catch(() => {});
+        if (lock === undefined) await sleep(20);
+      }
+    };
+    const workers = Array.from({ length: 8 }, work);
+    for (let cuts = 0; cuts < 20; cuts++) {
+      await sleep(40);
+      proxy.cut();
     }
-  };
-  const workers = Array.from({ length: 8 }, work);
-  for (let cuts = 0; cuts < 20; cuts++) {
-    await sleep(40);
-    proxy.cut();
-  }
-  isOver = true;
-  await Promise.all(workers);
-  for (let round = 0; round < 5; round++) {
-    await Promise.all(Array.from({ length: 8 }, (_, index) => redlock.acquire(`later ${round} ${index}`)));
-  }
-});
-
-test("postgresNode() fails in time and leaves no claim behind when the pool has no client left", async () => {
-  const server = await startServer();
-  const { node: observer } = openClient(server.connectionString);
-  const pool = openPool(server.connectionString, 1);
-  const redlock = new Redlock([postgresNode(pool)], { ttlMs: 60_000, nodeTimeoutMs: 200, waitTimeoutMs: 0 });
-  onTestFinished(async () => {
-    await redlock.close();
-    await pool.end();
-  });
-  const client = await pool.connect();
-  await expect(redlock.acquire("starved")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
-  client.release();
-  const lock = await redlock.acquire("later", { nodeTimeoutMs: 5_000 });
-  // The queue of the pool is in order: the statements of the call that failed came first.
-  await expect.poll(async () => (await observer.inspect("starved")).owner).toBeNull();
-  expect(pool.waitingCount).toBe(0);
-  await lock.release();
-  await (await redlock.acquire("starved", { nodeTimeoutMs: 5_000 })).release();
-});
+    isOver = true;
+    await Promise.all(workers);
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(Array.from({ length: 8 }, (_, index) => redlock.acquire(`later ${round} ${index}`)));
+    }
+  },
+);
 
 test("postgresNode() keeps exclusion while its server refuses connections beyond its limit", async ({ annotate }) => {
   const server = await startServer({ settings: { max_connections: 12, superuser_reserved_connections: 0 } });
-  const storm = startStorm(server.connectionString);
+  const storm = startStorm(server);
   await storm.grants(150);
-  const figures = await storm.end();
-  await annotate(`24 connections wanted, 12 granted: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
-  expect(await server.log()).not.toContain("deadlock detected");
+  await storm.expectExclusion(annotate, "24 connections wanted, 12 granted");
   expect(await server.log()).toContain("too many clients already");
 });
 
@@ -147,12 +106,9 @@ test("postgresNode() keeps exclusion behind a PgBouncer in transaction mode", as
   const server = await startServer();
   const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 3 });
   onTestFinished(() => bouncer.stop());
-  const storm = startStorm(bouncer.connectionString);
+  const storm = startStorm(server, bouncer.connectionString);
   await storm.grants(300);
-  const figures = await storm.end();
-  await annotate(`24 workers over 3 connections of PgBouncer: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
-  expect(await server.log()).not.toContain("deadlock detected");
+  await storm.expectExclusion(annotate, "24 workers over 3 connections of PgBouncer");
   // With time enough, no call fails: a connection that does not know a prepared statement costs one more round trip.
   const clients = [false, true].map((overPostgresJs) =>
     openClient(bouncer.connectionString, { overPostgresJs, nodeTimeoutMs: 10_000 }),
@@ -167,7 +123,7 @@ test("postgresNode() keeps exclusion when PgBouncer's server connections are ter
   const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 3 });
   onTestFinished(() => bouncer.stop());
   const { pool } = openClient(server.connectionString);
-  const storm = startStorm(bouncer.connectionString);
+  const storm = startStorm(server, bouncer.connectionString);
   for (let times = 0; times < 10; times++) {
     await storm.grants(15);
     await pool.query(
@@ -175,8 +131,5 @@ test("postgresNode() keeps exclusion when PgBouncer's server connections are ter
     );
     await sleep(20);
   }
-  const figures = await storm.end();
-  await annotate(`10 times all of PgBouncer's connections: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
-  expect(await server.log()).not.toContain("deadlock detected");
+  await storm.expectExclusion(annotate, "10 times all of PgBouncer's connections");
 });

@@ -27,25 +27,3 @@ test("PostgresNode.holds() protects no transaction that idle_in_transaction_sess
   await lock.release();
   expect((await pool.query("SELECT * FROM invoices")).rows).toEqual([{ id: 1 }]);
 });
-
-test("PostgresNode.holds() protects no transaction that the server's crash ended, and the lock outlives the crash", async () => {
-  const server = await startServer();
-  const { pool, node, redlock } = openClient(server.connectionString);
-  await pool.query("CREATE TABLE invoices (id int)");
-  const lock = await redlock.acquire("invoices");
-  const tx = await pool.connect();
-  tx.on("error", () => {});
-  await tx.query("BEGIN");
-  expect(await node.holds(tx, lock)).toBe(true);
-  await tx.query("INSERT INTO invoices VALUES (1)");
-  await server.kill();
-  await expect(tx.query("COMMIT")).rejects.toThrow();
-  tx.release(true);
-  await server.restart();
-  expect((await pool.query("SELECT * FROM invoices")).rows).toEqual([]);
-  const retry = await pool.connect();
-  await retry.query("BEGIN");
-  expect(await node.holds(retry, lock)).toBe(true);
-  await retry.query("COMMIT");
-  retry.release();
-});

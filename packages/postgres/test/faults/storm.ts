@@ -1,23 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lock, Redlock } from "@holdfast/core";
-import { onTestFinished } from "vitest";
+import type { PostgresServer } from "@holdfast/testkit/postgres-server";
+import { expect, onTestFinished, type TestContext } from "vitest";
 import { openClient } from "./client.ts";
 import { createLedger } from "./ledger.ts";
-import { someResources } from "./resources.ts";
-
-/** How a storm went, in numbers to cite. */
-export interface StormFigures {
-  /** The number of locks granted, and of those whose holder did not release them. */
-  readonly locks: number;
-  readonly abandoned: number;
-  /** The number of calls that ended without a lock, by the code of their error. */
-  readonly failures: Readonly<Record<string, number>>;
-  /** The longest time between two locks, in milliseconds. */
-  readonly longestGapMs: number;
-  /** Violations, in words. */
-  readonly overlaps: readonly string[];
-  readonly fenceFaults: readonly string[];
-}
 
 /** Clients that lock overlapping sets of a few resources until they are told to stop. */
 export interface Storm {
@@ -25,10 +11,11 @@ export interface Storm {
   grants(count: number): Promise<void>;
   /** The largest fencing token of each resource so far. */
   readonly fences: ReadonlyMap<string, number>;
-  /** Stops all workers. */
-  end(): Promise<StormFigures>;
+  /** Stops all workers, annotates the test with figures, and expects exclusion, tokens in order, and no deadlock. */
+  expectExclusion(annotate: TestContext["annotate"], title: string): Promise<void>;
 }
 
+const names = ["storm:a", "storm:b", "storm:c", "storm:d", "storm:e"];
 const clientCount = 6;
 const workersOfClient = 4;
 const ttlMs = 250;
@@ -41,7 +28,7 @@ const grantsTimeoutMs = scale * 60_000;
  * Starts 24 workers, four on each of six clients. The clocks of three clients are far behind. Two clients, one of each
  * kind, use postgres.js, and the others a pool of pg.
  */
-export function startStorm(connectionString: string): Storm {
+export function startStorm(server: PostgresServer, connectionString = server.connectionString): Storm {
   const ledger = createLedger();
   const failures: Record<string, number> = {};
   const times = [performance.now()];
@@ -70,20 +57,23 @@ export function startStorm(connectionString: string): Storm {
     const { redlock } = openClient(connectionString, { ...options, ...kind });
     return Array.from({ length: workersOfClient }, () => work(redlock));
   }).flat();
-  const end = async (): Promise<StormFigures> => {
+  const end = async (): Promise<void> => {
     isOver = true;
     await Promise.all(workers);
-    const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
-    const longestGapMs = Math.round(Math.max(...gaps));
-    const { locks, overlaps, fenceFaults } = ledger;
-    return { locks, abandoned, failures, longestGapMs, overlaps, fenceFaults };
   };
-  let ended: Promise<StormFigures> | undefined;
-  const endOnce = () => (ended ??= end());
-  onTestFinished(async () => void (await endOnce()));
+  onTestFinished(end);
   return {
     fences: ledger.fences,
-    end: endOnce,
+    async expectExclusion(annotate, title) {
+      await end();
+      const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
+      const longestGapMs = Math.round(Math.max(...gaps));
+      const { locks, overlaps, fenceFaults } = ledger;
+      const figures = { locks, abandoned, failures, longestGapMs, overlaps, fenceFaults };
+      await annotate(`${title}: ${JSON.stringify(figures)}`);
+      expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+      expect(await server.log()).not.toContain("deadlock detected");
+    },
     async grants(count) {
       const wanted = ledger.locks + scale * count;
       for (const endMs = performance.now() + grantsTimeoutMs; ledger.locks < wanted; await sleep(5)) {
@@ -94,6 +84,12 @@ export function startStorm(connectionString: string): Storm {
       }
     },
   };
+}
+
+/** Returns one to three of five resources, in any order. */
+function someResources(): string[] {
+  const count = 1 + Math.floor(Math.random() * 3);
+  return [...names].sort(() => Math.random() - 0.5).slice(0, count);
 }
 
 /** Holds a lock in one of several ways. Resolves with whether it shall be released. */
