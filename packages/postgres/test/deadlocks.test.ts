@@ -57,6 +57,13 @@ test.each(requests)(
     const lockRow = (name: string) => inTransaction(`SELECT FROM "${table}" WHERE name = $1 FOR UPDATE`, [name]);
     const isWaiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
     const waiting = () => expect.poll(async () => (await pool.query(isWaiting)).rowCount, { timeout: 30_000 });
+    const free = (name: string) => pool.query(`SELECT FROM "${table}" WHERE name = $1 FOR UPDATE SKIP LOCKED`, [name]);
+    /** Ends the transaction that has locked a row, and waits until the request that waited for the row has locked it. */
+    const pass = async (name: string, end: () => Promise<void>): Promise<void> => {
+      await end();
+      await expect.poll(async () => (await free(name)).rowCount).toBe(0);
+      await waiting().toBe(2);
+    };
 
     const { fence } = (await node.acquire({ resources, owner: "alice", fenceHint: 1, shared, ...terms })) as {
       fence: number;
@@ -72,16 +79,8 @@ test.each(requests)(
     const second = extend(["b", "c"]);
     await waiting().toBe(2);
     await extend(["c"]);
-    await ofA();
-    await expect
-      .poll(async () => (await pool.query(`SELECT FROM "${table}" WHERE name = 'a' FOR UPDATE SKIP LOCKED`)).rowCount)
-      .toBe(0);
-    await waiting().toBe(2);
-    await ofB();
-    await expect
-      .poll(async () => (await pool.query(`SELECT FROM "${table}" WHERE name = 'b' FOR UPDATE SKIP LOCKED`)).rowCount)
-      .toBe(0);
-    await waiting().toBe(2);
+    await pass("a", ofA);
+    await pass("b", ofB);
     await ofD();
     expect(await first).toMatchObject(ends);
     await second;

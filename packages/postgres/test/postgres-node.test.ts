@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
-import { isNightly } from "@holdfast/testkit";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import pg from "pg";
 import postgres from "postgres";
@@ -478,38 +477,6 @@ describe("deleteUnused()", () => {
     await pool.query(`INSERT INTO "${table}" (name, until, fence) VALUES ('low', now() - interval '3 days', 5)`);
     expect(await node.deleteUnused({ unusedForMs: dayMs })).toBe(1);
     expect(await node.acquire(claim("bob", "low"))).toEqual({ granted: true, fence: 701 });
-  });
-
-  test("deleteUnused() during a storm of new resources repeats no fence", async () => {
-    const sql = postgres(connectionString, { onnotice: () => {} });
-    const node = nodeOver();
-    const cleaner = nodeOver(sql);
-    const fences = new Map<string, number[]>();
-    const rounds = isNightly ? 150 : 30;
-    let deleted = 0;
-    let isOver = false;
-    const cleaning = (async () => {
-      while (!isOver) {
-        await pool.query(
-          `UPDATE "${table}" SET until = now() - interval '2 minutes' WHERE owner IS NULL AND name <> ''`,
-        );
-        deleted += await cleaner.deleteUnused({ unusedForMs: 60_000 }).catch(() => 0);
-      }
-    })();
-    const work = async (): Promise<void> => {
-      for (let round = 0; round < rounds || deleted === 0; round++) {
-        const resource = `r${round % 7}`;
-        const owner = crypto.randomUUID();
-        const reply = await node.acquire({ ...claim(owner, resource), ttlMs: 1 });
-        if (reply.granted) fences.set(resource, [...(fences.get(resource) ?? []), reply.fence]);
-        await node.release({ resources: [resource], owner, timeoutMs });
-      }
-    };
-    await Promise.all([1, 2, 3, 4].map(work));
-    isOver = true;
-    await cleaning;
-    for (const [resource, list] of fences) expect(new Set(list).size, resource).toBe(list.length);
-    await sql.end();
   });
 
   test.each([{}, { unusedForMs: 0 }, { unusedForMs: 59_999 }, { unusedForMs: "1" }, { days: 1 }])(
