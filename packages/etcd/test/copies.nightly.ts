@@ -48,6 +48,15 @@ interface State extends ResourceState {
   readonly floor: FloorState;
 }
 
+/** What a claim may have. */
+interface Terms {
+  readonly isShared?: boolean;
+  readonly fenceMin?: number;
+  readonly replaced?: string;
+  /** Whether it ignores the floor. */
+  readonly rejoins?: boolean;
+}
+
 /** One resource with a floor of its own, and the transactions of the calls upon it. */
 class Resource {
   readonly keys: Keys;
@@ -69,9 +78,9 @@ class Resource {
   }
 
   /** A claim of the free resource, of which the comparison of the floor fits the present state. */
-  async claimFree(owner: string, isShared: boolean, fence: number): Promise<TxnRequest> {
+  async claimFree(isShared: boolean): Promise<TxnRequest> {
     const { floor } = await this.state();
-    return claimFree([this.keys], { owner, isShared, lease: older, fence }, this.guard(floor));
+    return claimFree([this.keys], { owner: "alice", isShared, lease: older, fence: hint }, this.guard(floor));
   }
 
   guard(seen: FloorState): FloorGuard {
@@ -85,30 +94,17 @@ class Resource {
     return raiseUnchanged(this.guard(floor), raised);
   }
 
-  /** A claim, of which the compares fit the present state. */
-  async claim(owner: string, lease: number, hint = 0, replaced?: string): Promise<TxnRequest> {
+  /** A claim, of which the compares fit the present state. A shared one joins if there are other sharers. */
+  async claim(owner: string, terms: Terms = {}): Promise<TxnRequest> {
+    const { isShared = false, fenceMin, replaced, rejoins = false } = terms;
     const seen = await this.state();
-    const fence = Math.max(seen.counter.fence + 1, seen.floor.floor + 1, hint);
-    const grant = { keys: this.keys, seen, owner, isShared: false, lease, fence, replaced, joins: false };
-    return claimUnchanged([grant], this.guard(seen.floor));
-  }
-
-  /** A claim that ignores the floor, as one that rejoins. */
-  async rejoin(owner: string, lease: number, hint: number): Promise<TxnRequest> {
-    const seen = await this.state();
-    const fence = Math.max(seen.counter.fence + 1, hint);
-    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: false, lease, fence, joins: false }]);
-  }
-
-  /** A shared claim, of which the compares fit the present state. It joins if there are other sharers. */
-  async share(owner: string, lease: number, raisedTo?: number, replaced?: string): Promise<TxnRequest> {
-    const seen = await this.state();
-    const joins = seen.claims.some((claim) => claim.isShared && claim.owner !== owner && claim.owner !== replaced);
-    const { floor } = seen.floor;
-    const raised = floor > seen.counter.fence ? floor : undefined;
-    const fence = joins ? (raisedTo ?? raised) : Math.max(seen.counter.fence + 1, floor + 1, raisedTo ?? 0);
-    const grant = { keys: this.keys, seen, owner, isShared: true, lease, fence, replaced, joins };
-    return claimUnchanged([grant], this.guard(seen.floor));
+    const others = seen.claims.filter((claim) => claim.isShared && claim.owner !== owner && claim.owner !== replaced);
+    const joins = isShared && others.length > 0;
+    const [counter, floor] = [seen.counter.fence, rejoins ? 0 : seen.floor.floor];
+    const raised = fenceMin ?? (floor > counter ? floor : undefined);
+    const fence = joins ? raised : Math.max(counter + 1, floor + 1, fenceMin ?? 0);
+    const grant = { keys: this.keys, seen, owner, isShared, lease: older, fence, replaced, joins };
+    return claimUnchanged([grant], rejoins ? undefined : this.guard(seen.floor));
   }
 
   /** An extension, of which the compares fit the present state. */
@@ -118,16 +114,16 @@ class Resource {
     return extendUnchanged([{ keys: this.keys, seen, owner, isShared, lease, fence }]);
   }
 
-  async grant(owner: string, hint?: number): Promise<void> {
+  async grant(owner: string, fenceMin = 0): Promise<void> {
     if ((await this.state()).claims.length > 0) return;
-    await send(await this.claim(owner, older, hint));
+    await send(await this.claim(owner, { fenceMin }));
     this.fences.push((await this.state()).counter.fence);
   }
 
   async join(owner: string): Promise<void> {
     const { claims } = await this.state();
     if (claims.some((claim) => !claim.isShared || claim.owner === owner)) return;
-    await send(await this.share(owner, older));
+    await send(await this.claim(owner, { isShared: true }));
     if (claims.length === 0) this.fences.push((await this.state()).counter.fence);
     await this.learn(owner);
   }
@@ -162,25 +158,19 @@ const events: Readonly<Record<string, (resource: Resource) => Promise<void>>> = 
   "alice rejoins": (resource) => resource.grant("alice"),
   "bob acquires": (resource) => resource.grant("bob"),
   "bob releases": (resource) => resource.release("bob"),
-};
-
-/** Other calls where the copies are of a shared claim, or replace one. */
-const eventsAmongSharers: typeof events = {
-  "alice releases": (resource) => resource.release("alice"),
-  "alice extends": (resource) => resource.extend("alice"),
-  "bob acquires": (resource) => resource.grant("bob"),
   "carol shares": (resource) => resource.join("carol"),
   "carol releases": (resource) => resource.release("carol"),
   "carol's lease ends": async ({ keys }) => void (await send(deleteOwned([keys], "carol", [undefined]))),
   "dave shares": (resource) => resource.join("dave"),
+  "the floor rises": async (resource) => void (await send(await resource.raising())),
 };
 
-/** Other calls where the floor rises. */
-const eventsUnderFloor: typeof events = {
-  "the floor rises": async (resource) => void (await send(await resource.raising())),
-  "alice releases": (resource) => resource.release("alice"),
-  "bob acquires": (resource) => resource.grant("bob"),
-  "bob releases": (resource) => resource.release("bob"),
+/** Those that happen to the resource of a subject. */
+const eventsOf = ({ isShared, hasFloor }: Subject): readonly string[] => {
+  if (hasFloor) return ["the floor rises", "alice releases", "bob acquires", "bob releases"];
+  if (!isShared) return ["alice releases", "alice extends", "alice rejoins", "bob acquires", "bob releases"];
+  const sharers = ["carol shares", "carol releases", "carol's lease ends", "dave shares"];
+  return ["alice releases", "alice extends", "bob acquires", ...sharers];
 };
 
 interface Subject {
@@ -227,14 +217,14 @@ const deletionAtEnd = (keys: Keys, state: ResourceState): TxnRequest => {
 const subjects: Readonly<Record<string, Subject>> = {
   "acquire with a token ahead of the counter": {
     prepare: free,
-    request: (resource) => resource.claimFree("alice", false, hint),
+    request: (resource) => resource.claimFree(false),
     mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
     isGrant: true,
   },
   "acquire with a token ahead of the counter and the floor": {
     hasFloor: true,
     prepare: free,
-    request: (resource) => resource.claimFree("alice", false, hint),
+    request: (resource) => resource.claimFree(false),
     mayTakeEffect: (now, sent) => now.claims.length === 0 && now.counter.fence < hint && isSameFloor(now, sent),
     isGrant: true,
   },
@@ -244,7 +234,7 @@ const subjects: Readonly<Record<string, Subject>> = {
       await free(resource);
       await send(await resource.raising());
     },
-    request: (resource) => resource.claim("alice", older),
+    request: (resource) => resource.claim("alice"),
     mayTakeEffect: (now, sent) => isSame(now, sent) && isSameFloor(now, sent),
     isGrant: true,
   },
@@ -254,7 +244,7 @@ const subjects: Readonly<Record<string, Subject>> = {
       await resource.join("carol");
       await send(await resource.raising());
     },
-    request: (resource) => resource.share("alice", older),
+    request: (resource) => resource.claim("alice", { isShared: true }),
     mayTakeEffect: (now, sent) => isSame(now, sent) && isSameFloor(now, sent),
   },
   raiseFloor: {
@@ -265,19 +255,19 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
   "acquire with a token behind the counter": {
     prepare: free,
-    request: (resource) => resource.claim("alice", older),
+    request: (resource) => resource.claim("alice"),
     mayTakeEffect: isSame,
     isGrant: true,
   },
   "acquire of a resource without a counter": {
     prepare: async () => {},
-    request: (resource) => resource.claim("alice", older),
+    request: (resource) => resource.claim("alice"),
     mayTakeEffect: isSame,
     isGrant: true,
   },
   "acquire with takeover": {
     prepare: (resource) => resource.grant("bob", 10),
-    request: (resource) => resource.claim("alice", older, 0, "bob"),
+    request: (resource) => resource.claim("alice", { replaced: "bob" }),
     mayTakeEffect: isSame,
     isGrant: true,
   },
@@ -293,7 +283,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
   "extend that rejoins": {
     prepare: free,
-    request: (resource) => resource.rejoin("alice", older, 500),
+    request: (resource) => resource.claim("alice", { fenceMin: 500, rejoins: true }),
     mayTakeEffect: isSame,
     isGrant: true,
   },
@@ -311,27 +301,27 @@ const subjects: Readonly<Record<string, Subject>> = {
   "acquire of a shared claim with a token ahead of the counter": {
     isShared: true,
     prepare: free,
-    request: (resource) => resource.claimFree("alice", true, hint),
+    request: (resource) => resource.claimFree(true),
     mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
     isGrant: true,
   },
   "acquire of a shared claim with a token behind the counter": {
     isShared: true,
     prepare: free,
-    request: (resource) => resource.share("alice", older),
+    request: (resource) => resource.claim("alice", { isShared: true }),
     mayTakeEffect: isSame,
     isGrant: true,
   },
   "acquire that joins": {
     isShared: true,
     prepare: (resource) => resource.join("carol"),
-    request: (resource) => resource.share("alice", older),
+    request: (resource) => resource.claim("alice", { isShared: true }),
     mayTakeEffect: (now, sent) => isSameCounter(now, sent) && areShared(now) && ownOf(now) === undefined,
   },
   "extend that rejoins others and raises the counter": {
     isShared: true,
     prepare: (resource) => resource.join("carol"),
-    request: (resource) => resource.share("alice", older, 500),
+    request: (resource) => resource.claim("alice", { isShared: true, fenceMin: 500 }),
     mayTakeEffect: (now, sent) => isSameCounter(now, sent) && areShared(now),
   },
   "acquire that joins and takes over": {
@@ -340,21 +330,21 @@ const subjects: Readonly<Record<string, Subject>> = {
       await resource.join("carol");
       await resource.join("dave");
     },
-    request: (resource) => resource.share("alice", older, undefined, "dave"),
+    request: (resource) => resource.claim("alice", { isShared: true, replaced: "dave" }),
     mayTakeEffect: (now, sent) =>
       isSameCounter(now, sent) && now.claims.some(({ owner }) => owner === "carol") && ownOf(now) === undefined,
   },
   "acquire with takeover of the only sharer": {
     isShared: true,
     prepare: (resource) => resource.join("carol"),
-    request: (resource) => resource.claim("alice", older, 0, "carol"),
+    request: (resource) => resource.claim("alice", { replaced: "carol" }),
     mayTakeEffect: (now, sent) => isSame(now, sent) && isSameCounter(now, sent),
     isGrant: true,
   },
   "acquire of a shared claim with takeover of the only sharer": {
     isShared: true,
     prepare: (resource) => resource.join("carol"),
-    request: (resource) => resource.share("alice", older, undefined, "carol"),
+    request: (resource) => resource.claim("alice", { isShared: true, replaced: "carol" }),
     mayTakeEffect: (now, sent) => isSame(now, sent) && isSameCounter(now, sent),
     isGrant: true,
   },
@@ -404,7 +394,7 @@ function orders(sequence: readonly string[]): string[][] {
 let resources = 0;
 
 /** Plays an order, and returns how many copies have taken effect. */
-async function play(subject: Subject, calls: typeof events, order: readonly string[]): Promise<number> {
+async function play(subject: Subject, order: readonly string[]): Promise<number> {
   resources += 1;
   const resource = new Resource(`${resources}`);
   await subject.prepare(resource);
@@ -414,7 +404,7 @@ async function play(subject: Subject, calls: typeof events, order: readonly stri
   for (const step of order) {
     let after: State;
     if (step !== "copy") {
-      await calls[step]?.(resource);
+      await events[step]?.(resource);
       after = await resource.state();
     } else {
       const reply = await send(request);
@@ -447,12 +437,11 @@ describe("etcdNode() whose transactions arrive twice, at any time", () => {
       ? "frees nothing of another owner"
       : "takes effect once at most, if nothing changed";
     test(`${name}: ${fact}`, { timeout: 120_000 }, async () => {
-      const calls = subject.hasFloor ? eventsUnderFloor : subject.isShared ? eventsAmongSharers : events;
-      const all = sequences(Object.keys(calls), lengthMax).flatMap(orders);
+      const all = sequences(eventsOf(subject), lengthMax).flatMap(orders);
       let effects = 0;
       const playAll = async (): Promise<void> => {
         for (let order = all.pop(); order !== undefined; order = all.pop()) {
-          const count = await play(subject, calls, order).catch((error: unknown) => {
+          const count = await play(subject, order).catch((error: unknown) => {
             throw new Error(`${name}: ${order?.join(", ")}`, { cause: error });
           });
           if (!subject.isRepeatable) expect(count, order.join(", ")).toBeLessThanOrEqual(1);
