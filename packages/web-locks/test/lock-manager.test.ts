@@ -72,15 +72,6 @@ describe("createLockManager()", () => {
 });
 
 describe("request()", () => {
-  it("request() passes a fence that grows with every lock, whichever manager grants it", async () => {
-    const { client, clock } = world();
-    const fences: number[] = [];
-    for (const { locks } of [client(), client(), client()]) {
-      await clock.until(locks.request("r", ({ fence }) => fences.push(fence)));
-    }
-    expect(fences.every((fence, index) => fence > (fences[index - 1] ?? 0))).toBe(true);
-  });
-
   it("request() excludes other managers and other clients of the nodes, and extends its lock meanwhile", async () => {
     const { client, clock } = world();
     const [one, two] = [client(), client()];
