@@ -422,10 +422,6 @@ describe("notifications", () => {
     await own.end();
   });
 
-  test("postgresNode() without wakeUps does not watch", () => {
-    expect(nodeOver(pool, { wakeUps: false }).watch).toBeUndefined();
-  });
-
   test("a process that only watches ends by itself", async () => {
     const script = `
       import { postgresNode } from "@holdfast/postgres";
