@@ -39,10 +39,7 @@ describe("bad arguments", () => {
 
   const badOptions: [Record<string, unknown>, ErrorConstructor, string][] = [
     [{ ttlMs: 0 }, RangeError, "ttlMs must be a positive integer, not 0"],
-    [{ ttlMs: -5 }, RangeError, "ttlMs must be a positive integer, not -5"],
-    [{ ttlMs: 1.5 }, RangeError, "ttlMs must be a positive integer, not 1.5"],
     [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be a positive integer, not NaN"],
-    [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be a positive integer, not Infinity"],
     [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not a string"],
     [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
     [{ maxHoldMs: Symbol("s") }, TypeError, "maxHoldMs must be a number, not a symbol"],
@@ -51,11 +48,8 @@ describe("bad arguments", () => {
     [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
     [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 0"],
     [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
-    [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be at least 0, not NaN"],
     [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
-    [{ driftFactor: -0.1 }, RangeError, "driftFactor must be from 0 to below 1, not -0.1"],
     [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
-    [{ quorum: 4 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 4"],
     [{ quorum: 2.5 }, RangeError, "quorum must be a positive integer, not 2.5"],
     [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
     [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be at least retryDelayMs, 25, not 10"],

@@ -12,23 +12,6 @@ describe("waiting", () => {
     expect(clock.monotonicMs()).toBeLessThanOrEqual(20_000 + 26);
   });
 
-  it("acquire() serves waiters of one process in order, and only the first sends requests", async () => {
-    const { redlock, clock, node, otherClient } = world(3, { waitTimeoutMs: 60_000 });
-    const other = await otherClient().acquire("r");
-    const order: number[] = [];
-    const workers = Array.from({ length: 20 }, async (_, index) => {
-      const lock = await redlock.acquire("r");
-      order.push(index);
-      await lock.release();
-    });
-    await clock.advance(1000);
-    const owners = node("a").callsOf("acquire").length;
-    expect(owners).toBeLessThan(25);
-    await other.release();
-    await clock.until(Promise.all(workers));
-    expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
-  });
-
   it("acquire() rejects immediately with the reason of a signal that has already aborted", async () => {
     const { redlock, nodes } = world(3);
     const options = { signal: AbortSignal.abort(new Error("before")) };
