@@ -55,7 +55,7 @@ test("postgresNode() locks and holds through PgBouncer in transaction mode, over
   await sql.begin(async (transaction) => {
     expect(await node.holds(transaction, lock)).toBe(true);
     await lock.release();
-    expect(await redlock.tryAcquire("r", { nodeTimeoutMs: 200 })).toBeNull();
+    expect(await redlock.tryAcquire("r", { nodeTimeoutMs: 1_000 })).toBeNull();
   });
   expect(await redlock.tryAcquire("r")).not.toBeNull();
 });
