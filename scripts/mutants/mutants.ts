@@ -21,7 +21,7 @@ export interface Mutant extends FaultyText {
 }
 
 /** Test files of core that take long, or that would also fail on a busy machine. */
-export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"];
+export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter"];
 
 /** Every rule of core, broken in the ways that are likely. */
 export const mutants: readonly Mutant[] = [

@@ -10,7 +10,7 @@ const { name, exports } = JSON.parse(readFileSync(resolve(sandbox, "package.json
 const entries = Object.entries<Record<string, string>>(exports);
 
 /** Further tests that take seconds. Stryker's run is long without them. */
-const slowWithStryker = ["starvation", "local-queues"];
+const slowWithStryker = ["starvation", "local-queues", "many-at-once"];
 
 /** The tests of one package, which import the package, by its name, from the sandbox. */
 export default mergeConfig(
