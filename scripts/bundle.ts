@@ -57,9 +57,18 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
     format: "esm",
     platform: "neutral",
   });
+  if (sideEffects === false) await dropBareImports();
   await copyDeclarations(modules);
   if (modules === "dist/package") return;
   await writeFile(`${modules}/package.json`, `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
+}
+
+/** Drops imports of shared code without names, which bundlers warn about in a package without side effects. */
+async function dropBareImports(): Promise<void> {
+  for (const file of (await readdir(modules)).filter((name) => name.endsWith(".js"))) {
+    const code = await readFile(`${modules}/${file}`, "utf8");
+    await writeFile(`${modules}/${file}`, code.replaceAll(/^import "\.\/shared-\w+\.js";$/gm, ""));
+  }
 }
 
 /** Converts each module to CommonJS. */
