@@ -31,23 +31,22 @@ export async function packedPackagesAreCorrect(packages: readonly PackedPackage[
 /** Finds files that the tarball lacks, and files that it has beside the built sources and these pages. */
 export async function wrongFiles({ directory, manifest, files }: PackedPackage, pages: string[]): Promise<string[]> {
   const sources = (await readdir(join(directory, "src"), { recursive: true })).filter((file) => file.endsWith(".ts"));
-  const code = [...sources.map((file) => file.replace(/\.ts$/, ".d.ts")), ...scriptsOf(manifest)];
+  const code = [...sources.map((file) => file.replace(/\.ts$/, ".d.ts")), ...scriptsOf(manifest, files)];
   const isProgram = entryPoints(manifest).length === 0;
   const modules = isProgram || hasCommonJs(manifest) ? [...code, "package.json"].map((file) => `esm/${file}`) : [];
   const expected = new Set(["package.json", ...(isProgram ? [] : code), ...modules, ...pages]);
   const missing = [...expected].filter((file) => !files.includes(file));
-  const surplus = files.filter((file) => !expected.has(file) && !sharedCode.test(file));
+  const surplus = files.filter((file) => !expected.has(file));
   return [...missing.map((file) => `${file} is missing`), ...surplus.map((file) => `${file} does not belong here`)];
 }
 
-/** What several entry points share. */
-const sharedCode = /^(esm\/)?shared-\w+\.js(\.map)?$/;
-
-/** Returns one script for each entry point, and their source maps. */
-function scriptsOf({ exports = {}, bin = {} }: Manifest): string[] {
+/** Returns one script for each entry point, those for what several of them share, and their source maps. */
+function scriptsOf({ exports = {}, bin = {} }: Manifest, files: readonly string[]): string[] {
   const imported = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
   const entries = [...imported, ...Object.values(bin).map((path) => basename(path, ".ts"))];
-  return entries.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
+  const shared = new Set(files.flatMap((file) => /\b(shared-\w+)\.js$/.exec(file)?.[1] ?? []));
+  const names = entries.length > 1 ? [...entries, ...(shared.size > 0 ? shared : ["shared"])] : entries;
+  return names.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
 }
 
 /** Returns the pages of a package. The first release writes its CHANGELOG.md. */
