@@ -74,7 +74,10 @@ const listenersOf = new WeakMap<AbortSignal, Listener[]>();
  * a single event listener to each signal, however many callers wait for it: runtimes warn of a leak beyond ten.
  */
 export function onAbort(signal: AbortSignal, notify: () => void): () => void {
-  if (signal.aborted) notify();
+  if (signal.aborted) {
+    notify();
+    return () => {};
+  }
   const listeners = listenersOf.get(signal) ?? [];
   if (listeners.length === 0) {
     listenersOf.set(signal, listeners);

@@ -21,7 +21,8 @@ export class SlotReleases {
   readonly #announcedBy = new Map<number, Set<string>>();
   readonly #released = new Set<number>();
   readonly #pauses = new Set<Pause>();
-  #announcements: Announcements;
+  /** Once {@link SlotReleases.watch} was called, until the slots have not been used for a while. */
+  #announcements: Announcements | undefined;
   #users = 0;
   #cancelLinger: (() => void) | undefined;
 
@@ -37,12 +38,11 @@ export class SlotReleases {
       watched.set(slots.resourceOf(slot), slot);
     }
     this.#slots = watched;
-    this.#announcements = this.#prepare();
   }
 
   /** Whether enough nodes are watched to notice every release of a watched slot. */
   get isWatching(): boolean {
-    return this.#announcements.areComplete;
+    return this.#announcements?.areComplete ?? false;
   }
 
   /** Keeps the slots watched, once {@link SlotReleases.watch} is called, until the returned function is called. */
@@ -52,13 +52,18 @@ export class SlotReleases {
     this.#cancelLinger = undefined;
     return () => {
       this.#users -= 1;
-      if (this.#users > 0) return;
+      if (this.#users > 0 || this.#announcements === undefined) return;
       this.#cancelLinger = this.#redlock.clock.startTimer(lingerMs, () => this.#stop(), { background: true });
     };
   }
 
   /** Watches the nodes that are not watched yet. */
   watch(): void {
+    const { nodes, sets } = this.#redlock;
+    this.#announcements ??= new Announcements(nodes, sets, [...this.#slots.keys()], {
+      onReleased: ({ name }, resource) => this.#onReleased(name, this.#slots.get(resource)),
+      onWatching: () => this.#wakeFor(this.#slots.values()),
+    });
     this.#announcements.watch();
   }
 
@@ -84,19 +89,11 @@ export class SlotReleases {
     this.#pauses.delete(pause);
   }
 
-  #prepare(): Announcements {
-    const { nodes, sets } = this.#redlock;
-    return new Announcements(nodes, sets, [...this.#slots.keys()], {
-      onReleased: ({ name }, resource) => this.#onReleased(name, this.#slots.get(resource)),
-      onWatching: () => this.#wakeFor(this.#slots.values()),
-    });
-  }
-
   #onReleased(node: string, slot: number | undefined): void {
     if (slot === undefined || this.#users === 0) return;
     const nodes = (this.#announcedBy.get(slot) ?? new Set()).add(node);
     this.#announcedBy.set(slot, nodes);
-    if (this.#announcements.isAnnouncedBy(nodes)) this.#wakeFor([slot]);
+    if (this.#announcements?.isAnnouncedBy(nodes)) this.#wakeFor([slot]);
   }
 
   #wakeFor(released: Iterable<number>): void {
@@ -105,8 +102,8 @@ export class SlotReleases {
   }
 
   #stop(): void {
-    this.#announcements.stop();
-    this.#announcements = this.#prepare();
+    this.#announcements?.stop();
+    this.#announcements = undefined;
     this.#announcedBy.clear();
     this.#released.clear();
   }
