@@ -360,7 +360,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S10",
     fault: "a grant of several resources counts as agreed, whatever it was asked for",
     file: "attempt.ts",
-    from: "wanted.length > 1 ? context.sets.nodes.map(() => fenceHint) : undefined",
+    from: "wanted.length > 1 ? context.nodes.map(() => fenceHint) : undefined",
     to: "undefined as undefined | number[]",
     isSimulated: true,
   },

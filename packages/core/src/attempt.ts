@@ -69,7 +69,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const asked = wanted.length > 1 ? context.sets.nodes.map(() => fenceHint) : undefined;
+  const asked = wanted.length > 1 ? context.nodes.map(() => fenceHint) : undefined;
   const { firstLock } = context;
   const isDecided = (tally: Tally) => {
     if (tally.verdicts.includes(verdict.misconfigured)) return true;

@@ -152,7 +152,8 @@ export class Claim {
     this.end();
     const { nodes } = this.#context;
     const request = this.#releaseRequest(hints);
-    this.#releasing = new Set(nodes.filter((node) => !this.#unsent?.has(node)));
+    this.#releasing = new Set(nodes);
+    for (const node of this.#unsent ?? []) this.#releasing.delete(node);
     const call: NodeCall = {
       nodes,
       method: "release",

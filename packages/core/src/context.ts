@@ -2,16 +2,17 @@ import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence.ts";
 import type { FirstLock } from "./first-lock.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
-import type { NodeSets } from "./node-sets.ts";
+import type { Quorum } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 import type { OpenCalls } from "./quorum-call.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
 /** The state that all operations of one `Redlock` share. */
 export interface RedlockContext {
-  readonly sets: NodeSets;
   /** The nodes of all sets. */
   readonly nodes: readonly LockNode[];
+  /** The majority of each set. */
+  readonly majority: Quorum;
   /** The epoch of the requests to acquire, if it is not 1. */
   readonly epoch: number | undefined;
   readonly clock: Clock;

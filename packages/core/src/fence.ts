@@ -79,7 +79,7 @@ export interface FenceAgreement {
  *
  * @param votes the replies to the acquire requests
  * @param agreement the quorum and the time limit
- * @returns the highest fence, and how many nodes agreed on it, which may be fewer than a quorum
+ * @returns the highest fence, and which nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
   const { asked, clock, quorum, signal, timeoutMs, raise } = agreement;

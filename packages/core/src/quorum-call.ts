@@ -197,7 +197,7 @@ export class QuorumCall implements Timed {
         };
         const vote = known?.(node, index);
         if (vote === undefined) sendTo(this.#context.limit, timeoutMs, node, this.#call, onVote);
-        else void Promise.resolve(vote).then((known) => this.#add(index, known));
+        else void Promise.resolve().then(() => this.#add(index, vote));
       }
     });
   }

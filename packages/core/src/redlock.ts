@@ -87,8 +87,8 @@ export class Redlock implements AsyncDisposable {
     this.sets = this.#settings.quorum.sets;
     this.clock = clock;
     this.#context = {
-      sets,
       nodes: sets.nodes,
+      majority: sets.majority,
       epoch: epoch === 1 ? undefined : epoch,
       clock,
       observer: safeObserver(observer),

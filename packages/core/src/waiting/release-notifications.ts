@@ -51,10 +51,10 @@ export class ReleaseNotifications {
    *   to try, or undefined if this process should not try
    */
   constructor(context: RedlockContext, resource: string, onRelease: (delayMs: number | undefined) => void) {
-    const { nodes, sets } = context;
+    const { nodes, majority } = context;
     this.#context = context;
     this.#onRelease = onRelease;
-    this.#announcements = new Announcements(nodes, sets.majority.sets, [resource], {
+    this.#announcements = new Announcements(nodes, majority.sets, [resource], {
       onReleased: (node, _, next) => this.#onReleased(node, next),
       onWatching: () => onRelease(0),
     });

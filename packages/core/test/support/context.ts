@@ -11,8 +11,8 @@ import { RequestLimit } from "../../src/request-limit.ts";
 export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): RedlockContext {
   const openCalls = new OpenCalls(clock);
   return {
-    sets: new NodeSets(nodes),
     nodes,
+    majority: new NodeSets(nodes).majority,
     epoch: undefined,
     clock,
     observer: {},

@@ -28,7 +28,7 @@ function createQueues(maxWaiters = 100_000, nodeCount = 1) {
   const context = contextOf(nodes, clock);
   const queues = new LocalQueues(context, maxWaiters);
   const claim = () => new Claim(context, ["r"], "owner", { nodeTimeoutMs: 50, mode: "exclusive" });
-  return { clock, queues, claim, quorum: context.sets.majority };
+  return { clock, queues, claim, quorum: context.majority };
 }
 
 /** A step, applied to one of the waiters in a suitable state, which `pick` selects. */
