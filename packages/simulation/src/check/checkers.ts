@@ -71,14 +71,15 @@ export function check(history: History, limits: Partial<WaitingLimits> = {}): Vi
  * time that theirs was valid.
  */
 function overlaps({ locks }: History): Finding[] {
-  return pairsOf(locks).flatMap(([a, b]) => {
-    if (!conflict(a, b)) return [];
-    if (a.seenValid === undefined || b.seenValid === undefined) return [];
+  return findInPairs(locks, (a, b) => {
+    if (!conflict(a, b)) return undefined;
+    if (a.seenValid === undefined || b.seenValid === undefined) return undefined;
     const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
-    if (fromMs > Math.min(a.seenValid.untilMs, b.seenValid.untilMs)) return [];
-    return [
-      { atMs: fromMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} are both believed to be valid` },
-    ];
+    if (fromMs > Math.min(a.seenValid.untilMs, b.seenValid.untilMs)) return undefined;
+    return {
+      atMs: fromMs,
+      what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} are both believed to be valid`,
+    };
   });
 }
 
@@ -87,18 +88,18 @@ function overlaps({ locks }: History): Finding[] {
  * locks may have the same token.
  */
 function disorder({ locks, counterLosses, staleClaims }: History): Finding[] {
-  return pairsOf(locks).flatMap(([a, b]) => {
-    if (mayBeUnordered(a, b, counterLosses)) return [];
+  return findInPairs(locks, (a, b) => {
+    if (mayBeUnordered(a, b, counterLosses)) return undefined;
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
     if (a.fence === b.fence) {
-      if (!conflict(a, b)) return [];
-      return [{ atMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}` }];
+      if (!conflict(a, b)) return undefined;
+      return { atMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}` };
     }
-    if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return [];
-    if (mayJoinStaleClaim(first, second, staleClaims)) return [];
+    if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return undefined;
+    if (mayJoinStaleClaim(first, second, staleClaims)) return undefined;
     const later = `lock ${second.attempt}, requested after lock ${first.attempt} was granted`;
-    return [{ atMs, what: `${later}, has the smaller token on ${common(a, b)}: ${second.fence} after ${first.fence}` }];
+    return { atMs, what: `${later}, has the smaller token on ${common(a, b)}: ${second.fence} after ${first.fence}` };
   });
 }
 
@@ -144,14 +145,20 @@ function stagnation({ recovery }: History): Finding[] {
   ];
 }
 
-/** Returns all pairs of locks that have a resource in common. */
-function pairsOf(locks: readonly LockRecord[]): [LockRecord, LockRecord][] {
-  return locks.flatMap((a, index) =>
-    locks
-      .slice(index + 1)
-      .filter((b) => overlap(a, b))
-      .map((b): [LockRecord, LockRecord] => [a, b]),
-  );
+/** Looks at all pairs of locks that have a resource in common. */
+function findInPairs(
+  locks: readonly LockRecord[],
+  find: (a: LockRecord, b: LockRecord) => Finding | undefined,
+): Finding[] {
+  const found: Finding[] = [];
+  for (const [index, a] of locks.entries()) {
+    for (let other = index + 1; other < locks.length; other++) {
+      const b = locks[other] as LockRecord;
+      const finding = overlap(a, b) ? find(a, b) : undefined;
+      if (finding !== undefined) found.push(finding);
+    }
+  }
+  return found;
 }
 
 function common(a: LockRecord, b: LockRecord): string[] {

@@ -129,7 +129,7 @@ export class HeldRecord implements LockRecord {
 }
 
 /** An attempt to lock, named after its client. */
-interface Attempt extends AttemptRecord {
+export interface Attempt extends AttemptRecord {
   readonly owner: string;
   settledAtMs: number | undefined;
   /** The same as `startedAtMs`, on the clock of its process without its pauses. */

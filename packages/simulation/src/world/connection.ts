@@ -7,13 +7,16 @@ import type {
   LockNode,
   ReleaseReply,
 } from "@holdfast/core";
+import type { Attempt } from "../history/recorder.ts";
+import type { ExchangeKind } from "../history/trace.ts";
 import { type Asked, describeReply, describeRequest, type Method, outcomeOf } from "../report/describe-reply.ts";
+import type { Remark } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { Link } from "./link.ts";
+import { type Exchange, Link } from "./link.ts";
 import type { Network } from "./network.ts";
 import { holdersIn, type NodeHost } from "./node-host.ts";
-import { Traffic } from "./traffic.ts";
+import { type InFlight, Traffic } from "./traffic.ts";
 import { WatchConnection, type WatchFault } from "./watch-connection.ts";
 
 type Reply = AcquireReply | ExtendReply | ReleaseReply;
@@ -62,67 +65,118 @@ export class Connection implements LockNode {
     if (method === "release") recorder.givesUp(request.owner, client);
     if ("ttlMs" in request) recorder.tracer?.asks(request.owner, attempt.name, Number(request.ttlMs), client);
     const inFlight = this.#traffic.send(method, request.owner, asked.timeoutMs);
-    const forEachOwner = (note: (owner: string, node: string) => void): void => {
-      for (const owner of ownersOf(request)) note(owner, this.name);
-    };
-    const reply = this.#link.send<Reply>({
-      ...{ kind: request.undo ? "undo" : method, attempt: attempt.name },
-      request: () => describeRequest(method, request, attempt),
-      task: () => `${method} ${attempt.name}`,
-      ask: (node) => node[method](request as never) as Promise<Reply>,
-      departs: () => forEachOwner((owner, node) => recorder.departs(owner, node)),
-      arrives: () => {
-        forEachOwner((owner, node) => recorder.arrives(owner, node));
-        inFlight.isAnswered = true;
-      },
-      settles: () => this.#traffic.settles(inFlight),
-      excuse: () => forEachOwner((owner, node) => recorder.excuse(owner, node)),
-      replied: (answer) => {
-        if (isDenial(answer)) void this.#reportHolders(request);
-        this.#noteStale(request, answer, attempt.startedAtMs);
-      },
-      describe: (answer) => describeReply(answer, attempt.name),
-      outcome: outcomeOf,
-      answered: () =>
-        recorder.tracer?.look(
-          this.#host,
-          this.#network.world.nowMs,
-          method === "release" ? "released" : "taken over",
-          request.resources,
-        ),
-      refused: (reason) => recorder.refused(request.owner, reason),
-      read: (answer) => {
-        const { shared = false, fenceHint } = request as Partial<AcquireRequest>;
-        if (!shared && (answer as Partial<Grant>).fence === fenceHint) this.#traffic.readsPlainGrant(request.owner);
-        return this.#asClientSees(answer);
-      },
-    });
-    return reply as Promise<Answer>;
+    const parts = { host: this.#host, network: this.#network, traffic: this.#traffic };
+    const reply = this.#link.send(new LockExchange(method, request, attempt, inFlight, parts));
+    return reply as Promise<unknown> as Promise<Answer>;
+  }
+}
+
+/** What a connection and its exchanges share. */
+interface Parts {
+  readonly host: NodeHost;
+  readonly network: Network;
+  readonly traffic: Traffic;
+}
+
+/** A lock request in the world. An object of methods: one of closures would take a fifth of a simulation's time. */
+class LockExchange implements Exchange<Reply> {
+  readonly kind: ExchangeKind;
+  readonly attempt: string;
+  readonly outcome = outcomeOf;
+  readonly #method: Method;
+  readonly #request: Asked;
+  readonly #attempt: Attempt;
+  readonly #inFlight: InFlight;
+  readonly #parts: Parts;
+
+  constructor(method: Method, request: Asked, attempt: Attempt, inFlight: InFlight, parts: Parts) {
+    this.kind = request.undo ? "undo" : method;
+    this.attempt = attempt.name;
+    this.#method = method;
+    this.#request = request;
+    this.#attempt = attempt;
+    this.#inFlight = inFlight;
+    this.#parts = parts;
+  }
+
+  request(): string {
+    return describeRequest(this.#method, this.#request, this.#attempt);
+  }
+
+  task(): string {
+    return `${this.#method} ${this.attempt}`;
+  }
+
+  ask(node: LockNode): Promise<Reply> {
+    return node[this.#method](this.#request as never) as Promise<Reply>;
+  }
+
+  departs(): void {
+    const { host, network } = this.#parts;
+    for (const owner of ownersOf(this.#request)) network.recorder.departs(owner, host.name);
+  }
+
+  arrives(): void {
+    const { host, network } = this.#parts;
+    for (const owner of ownersOf(this.#request)) network.recorder.arrives(owner, host.name);
+    this.#inFlight.isAnswered = true;
+  }
+
+  settles(): void {
+    this.#parts.traffic.settles(this.#inFlight);
+  }
+
+  excuse(): void {
+    const { host, network } = this.#parts;
+    for (const owner of ownersOf(this.#request)) network.recorder.excuse(owner, host.name);
+  }
+
+  replied(reply: Reply): void {
+    if (isDenial(reply)) void this.#reportHolders();
+    this.#noteStale(reply);
+  }
+
+  describe(reply: Reply): Remark {
+    return describeReply(reply, this.attempt);
+  }
+
+  answered(): void {
+    const { host, network } = this.#parts;
+    const end = this.#method === "release" ? "released" : "taken over";
+    network.recorder.tracer?.look(host, network.world.nowMs, end, this.#request.resources);
+  }
+
+  refused(reason: unknown): void {
+    this.#parts.network.recorder.refused(this.#request.owner, reason);
   }
 
   /** The reply with the waiter names that the client's core uses. */
-  #asClientSees(reply: Reply): Reply {
+  read(reply: Reply): Reply {
+    const { traffic, network } = this.#parts;
+    const { owner, shared = false, fenceHint } = this.#request as Asked & Partial<AcquireRequest>;
+    if (!shared && (reply as Partial<Grant>).fence === fenceHint) traffic.readsPlainGrant(owner);
     const next = (reply as Partial<ReleaseReply> | undefined)?.next;
-    return next === undefined ? reply : { ...reply, next: this.#network.waiterNames.waiterOf(next) };
+    return next === undefined ? reply : { ...reply, next: network.waiterNames.waiterOf(next) };
   }
 
   /** Notes a shared claim that was requested before the node lost its counters, and that it has granted since. */
-  #noteStale({ resources, ...request }: Asked, reply: Reply, requestedAtMs: number): void {
-    const { lostAtMs } = this.#host;
-    const { shared = false, fence: extended = 0 } = request as Partial<AcquireRequest & ExtendRequest>;
+  #noteStale(reply: Reply): void {
+    const { host, network } = this.#parts;
+    const { lostAtMs } = host;
+    const { resources, shared = false, fence: extended = 0 } = this.#request as Asked & Partial<ExtendRequest>;
+    const { startedAtMs: requestedAtMs } = this.#attempt;
     if (!shared || lostAtMs === undefined || requestedAtMs >= lostAtMs || !isNewClaim(reply)) return;
     const { fence = extended } = reply as Partial<Grant>;
-    const grantedAtMs = this.#network.world.nowMs;
-    this.#network.recorder.staleClaims.push({ resources, requestedAtMs, lostAtMs, grantedAtMs, fence });
+    network.recorder.staleClaims.push({ resources, requestedAtMs, lostAtMs, grantedAtMs: network.world.nowMs, fence });
   }
 
   /** Reports the owners that made the node deny a request. */
-  async #reportHolders({ resources }: Asked): Promise<void> {
-    const { node } = this.#host;
-    const { recorder, world } = this.#network;
-    for (const resource of resources) {
+  async #reportHolders(): Promise<void> {
+    const { host, network } = this.#parts;
+    const { node } = host;
+    for (const resource of this.#request.resources) {
       const view = await node.inspect?.(resource);
-      for (const owner of holdersIn(view)) recorder.blocks(owner, this.name, world.nowMs);
+      for (const owner of holdersIn(view)) network.recorder.blocks(owner, host.name, network.world.nowMs);
     }
   }
 }

@@ -99,7 +99,10 @@ export class Link {
     });
     return new Promise((resolve, reject) => {
       const sent: Sent<Reply> = {
-        ...{ exchange, life: this.#host.lives, departsMs, sentAtMs: departsMs },
+        exchange,
+        life: this.#host.lives,
+        departsMs,
+        sentAtMs: departsMs,
         faults: this.#network.isCalm ? [] : this.#faults.filter(({ message }) => message === number),
         dice: exchange.dice ?? this.#dice.fork(number),
         resolve: (reply) => {

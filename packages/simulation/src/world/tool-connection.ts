@@ -48,10 +48,10 @@ export class ToolConnection implements LockNode {
   #send<Reply>(
     kind: "raise floor" | "scan",
     task: string,
-    exchange: Pick<Exchange<Reply>, "ask" | "describe">,
+    { ask, describe }: Required<Pick<Exchange<Reply>, "ask" | "describe">>,
   ): Promise<Reply> {
     this.#process.step();
-    return this.#link.send<Reply>({ ...exchange, kind, request: () => `to ${task}`, task: () => task });
+    return this.#link.send<Reply>({ kind, request: () => `to ${task}`, task: () => task, ask, describe });
   }
 }
 

@@ -50,7 +50,10 @@ export class WatchConnection {
     this.#client.step();
     let opened: OpenWatch | undefined;
     const reply = this.#link.send<OpenWatch>({
-      ...{ kind: "watch", dice, isLost: fault?.isSilent ?? false, endsWithClient: true },
+      kind: "watch",
+      dice,
+      isLost: fault?.isSilent ?? false,
+      endsWithClient: true,
       request: () => `to watch ${resources.join(" and ")}`,
       ask: async () => {
         if (fault !== undefined) throw new Error("the watch failed");
@@ -71,7 +74,9 @@ export class WatchConnection {
     const end = (): Promise<void> => {
       this.#client.step();
       return this.#link.send<void>({
-        ...{ kind: "stop watching", dice, endsWithClient: true },
+        kind: "stop watching",
+        dice,
+        endsWithClient: true,
         request: () => `to stop watching ${open.resources.join(" and ")}`,
         ask: async () => this.#host.unwatch(open),
         excuse: () => {
