@@ -22,8 +22,12 @@ export interface ServerProgram {
   isAnswering(pid: number): Promise<boolean>;
 }
 
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 30_000;
 const portsMax = 20;
+/** Once in thousands of starts, a server neither answers nor says why. */
+const silentStartsMax = 2;
+
+const silence = `did not answer within ${startTimeoutMs} ms`;
 
 /** Returns the path of a server's log. */
 export function logPathIn(directory: string): string {
@@ -62,11 +66,13 @@ export async function launchServer(program: ServerProgram): Promise<ChildProcess
 }
 
 async function answering(child: ChildProcess, { command, isAnswering }: ServerProgram): Promise<void> {
+  let answer: unknown;
   for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(5)) {
     if (hasEnded(child)) throw new Error(`${command} ended at its start`);
-    if (await isAnswering(child.pid as number).catch(() => false)) return;
+    answer = await isAnswering(child.pid as number).catch((error: Error) => error.cause ?? error);
+    if (answer === true) return;
   }
-  throw new Error(`${command} did not answer within ${startTimeoutMs} ms`);
+  throw new Error(`${command} ${silence}: ${String(answer)}`);
 }
 
 function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
@@ -82,7 +88,7 @@ export async function endServer(child: ChildProcess, kill: () => unknown = () =>
   await ended;
 }
 
-/** Starts something on a free port, and again on another one if that was taken meanwhile. */
+/** Starts something on a free port, and again on another one if that was taken meanwhile, or it stays silent. */
 export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -90,7 +96,8 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>): Promis
     } catch (error) {
       // The servers of a Redis Cluster also use the port that is higher by 10 000.
       const mayDifferElsewhere = /address already in use|port number too high/i.test(String(error));
-      if (!mayDifferElsewhere || attempt === portsMax) throw error;
+      const isSilent = String(error).includes(silence);
+      if (!(mayDifferElsewhere && attempt < portsMax) && !(isSilent && attempt < silentStartsMax)) throw error;
     }
   }
 }
