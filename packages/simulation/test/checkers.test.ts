@@ -163,7 +163,7 @@ function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
     ...{ client: "client 1", resources: ["stock"], mode: "exclusive", attempt: undefined },
     ...{ calledAtMs: 0, endedAtMs: 20 },
     ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, idleMs: 5, freeMs: 5 },
-    ...{ attemptMs: 48, backOffMs: 48, pollMs: 2, splitMs: 0 },
+    ...{ attemptMs: 48, backOffMs: 48, pollMs: 2, splitMs: 0, undoMs: 0 },
     ...facts,
   };
 }
@@ -305,6 +305,17 @@ describe("check() of waiters", () => {
     ]);
     expect(found({ ...passed(), isFaultless: false })).toEqual([]);
     expect(found(passed({ resources: ["stock"] }))).toHaveLength(1);
+  });
+
+  it("check() accepts that a call is passed when its attempt may have met an earlier claim for the same resources", () => {
+    const attempt = (name: string, startedAtMs: number, settledAtMs: number) => {
+      return { name, client: "client 1", resources: ["cash", "stock"], startedAtMs, settledAtMs };
+    };
+    const attempts = [attempt("1.1", 5, 14), attempt("1.3", 16, 22)];
+    expect(found({ ...passed({ undoMs: 3 }), attempts })).toEqual([]);
+    expect(found({ ...passed({ undoMs: 2 }), attempts })).toHaveLength(1);
+    expect(found({ ...passed({ undoMs: 3 }), attempts: attempts.slice(0, 1) })).toHaveLength(1);
+    expect(found({ ...passed(), attempts: [attempt("1.1", 5, 14), attempt("1.3", 13, 22)] })).toEqual([]);
   });
 
   it.each<[string, Partial<History>]>([

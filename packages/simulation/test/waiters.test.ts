@@ -8,7 +8,7 @@ import { ClientProcess } from "../src/world/client-process.ts";
 import { Traffic } from "../src/world/traffic.ts";
 import { World } from "../src/world/world.ts";
 
-const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, isNotified: true };
+const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, undoMs: 0, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };
 
 /** Runs actions on the waiters of a process at given moments, and returns the records of all of its calls. */

@@ -198,7 +198,7 @@ export class LocalQueues {
     const delayMs = retryDelay(waiter.settings, failures, leftMs);
     const dueAtMs = nowMs + (wasSplit ? delayMs : Math.min(delayMs, pollDelayMs(blocked)));
     waiter.state = "queued";
-    for (const queue of blocked) queue.delayUntil(Math.min(dueAtMs, queue.hintedAtMs));
+    for (const queue of blocked) queue.delayUntil(Math.min(dueAtMs, queue.hintedAtMs), waiter);
     const collected = wanted.slice(0, waiter.collectedCount);
     for (const queue of wanted.slice(waiter.collectedCount)) queue.vacate(waiter);
     if (collected.some((queue) => blocked.includes(queue))) this.#yieldResources(waiter); // a collected claim is lost
@@ -289,7 +289,9 @@ export class LocalQueues {
     waiter.queues = waiter.resources.map((resource) => {
       let queue = this.#queues.get(resource);
       if (queue === undefined) {
-        queue = new ResourceQueue(resource, this.#context.clock, (due) => this.#serve([due]));
+        queue = new ResourceQueue(resource, this.#context.clock, (due, twin) =>
+          this.#serve(twin ? [due, twin] : [due]),
+        );
         this.#queues.set(resource, queue);
       } else if (queue.users === 0) {
         // The queue was kept only for its notifications, which may have named another process.
@@ -510,21 +512,24 @@ export class LocalQueues {
     return queue.notifications;
   }
 
-  /** Returns the resources that blocked a failed attempt: of those that the waiter has collected, the lost ones. */
+  /**
+   * Returns the resources that blocked a failed attempt: those that so many nodes deny that the rest is no quorum, or
+   * else, of those that the waiter has not collected, the ones that any node denies.
+   */
   #blockedBy(waiter: Waiter, { outcome, votes }: AttemptFailed): readonly ResourceQueue[] {
     const { wanted, collectedCount, attempts, settings } = waiter;
     if (outcome !== "held" || wanted.length === 1) return wanted;
     const { yes, no } = verdict;
-    const named = wanted.filter(({ resource }, index) => {
-      const verdicts = votes.map((vote) => (vote?.heldResources?.includes(resource) ? no : yes));
-      const isNamed = verdicts.includes(no);
-      const isLost = !settings.quorum.isReachedBy(verdicts, yes); // a few nodes may deny what a quorum has granted
-      return index < collectedCount ? isLost : isNamed;
-    });
+    const verdictsOn = ({ resource }: ResourceQueue): number[] =>
+      votes.map((vote) => (vote?.heldResources?.includes(resource) ? no : yes));
+    // A few nodes may deny what a quorum would grant, such as for a claim that is being undone.
+    const lost = wanted.filter((queue) => !settings.quorum.isReachedBy(verdictsOn(queue), yes));
+    if (lost.length > 0) return lost;
+    const uncollected = wanted.slice(collectedCount);
+    const named = uncollected.filter((queue) => verdictsOn(queue).includes(no));
     if (named.length > 0) return named;
     // No node names a held resource. Assume each in turn, so that none is withheld from others longer than one
     // back-off.
-    const uncollected = wanted.slice(collectedCount);
     return [uncollected[attempts % uncollected.length] as ResourceQueue];
   }
 

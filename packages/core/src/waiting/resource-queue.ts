@@ -101,6 +101,8 @@ export class ResourceQueue {
   /** The number of calls that refer to this object. */
   users = 0;
   #dueAtMs = -Infinity;
+  /** The waiter whose failed attempt caused the delay. */
+  #delayedBy: Waiter | undefined;
   /** The earliest moment that a hint has named since the latest attempt of any call started, on the monotonic clock. */
   hintedAtMs: number = Infinity;
   /** Notifications about releases by other processes, once another process has blocked an attempt. */
@@ -117,16 +119,20 @@ export class ResourceQueue {
   /**
    * @param resource the name of the resource
    * @param clock measures delays
-   * @param onDue called when a delay ends while waiters are parked here
+   * @param onDue called when a delay ends while waiters are parked here. The twin is another resource with this delay, at
+   *   which the waiter is parked that caused it: both end at once, as timers for one moment may fire in any order
    */
-  constructor(resource: string, clock: Clock, onDue: (queue: ResourceQueue) => void) {
+  constructor(resource: string, clock: Clock, onDue: (queue: ResourceQueue, twin?: ResourceQueue) => void) {
     this.resource = resource;
     this.#clock = clock;
     this.#onDue = () => {
       this.#timerAtMs = Infinity;
+      const twin = this.#delayedBy?.group?.parkedAt;
+      const hasTwin = twin !== this && twin?.dueAtMs === this.#dueAtMs;
+      if (hasTwin) twin.delayUntil(-Infinity);
       if (this.#dueAtMs < clock.monotonicMs() + 1) this.#dueAtMs = -Infinity;
       this.#schedule();
-      onDue(this);
+      onDue(this, hasTwin ? twin : undefined);
     };
   }
 
@@ -145,9 +151,14 @@ export class ResourceQueue {
     return this.#timerAtMs;
   }
 
-  /** Delays the next attempt. `-Infinity` ends the delay. All delays start here. */
-  delayUntil(atMs: number): void {
+  /**
+   * Delays the next attempt. `-Infinity` ends the delay. All delays start here.
+   *
+   * @param waiter the waiter whose failed attempt is the reason
+   */
+  delayUntil(atMs: number, waiter?: Waiter): void {
     this.#dueAtMs = atMs;
+    this.#delayedBy = waiter;
     this.#schedule();
   }
 

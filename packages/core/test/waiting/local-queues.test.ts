@@ -377,6 +377,27 @@ describe("calls that something must wake (W8)", () => {
     expect(collector.collectedCount).toBe(0);
   });
 
+  it("failed() lets a waiter wait for what no quorum is left of, not for what a few nodes deny (W3)", () => {
+    const { lock, denyEach } = setUp({}, 3);
+    const waiter = lock("a", "b");
+    denyEach(waiter, ["a", "b", "b"]);
+    expect(waiter.group?.parkedAt?.resource).toBe("b");
+    const other = lock("c", "d");
+    denyEach(other, ["c", "d", "neither"]);
+    expect(other.group?.parkedAt?.resource).toBe("c");
+  });
+
+  it("failed() lets a waiter try again before later calls, although it waits at another of the delayed resources (W3)", async () => {
+    const { clock, queues, lock } = setUp();
+    const earlier = lock("a", "b");
+    const later = lock("b", "c");
+    queues.begin(earlier);
+    queues.failed(earlier, { outcome: "unreachable", votes: [undefined], tookMs: 1 });
+    expect([earlier.state, later.state]).toEqual(["queued", "queued"]);
+    await clock.advance(10);
+    expect([earlier.state, later.state]).toEqual(["attempting", "queued"]);
+  });
+
   it("next() gives up what a waiter has collected half a ttl after the claim, however long that took (W2)", async () => {
     const { clock, queues, lock, tryLock, win, deny, collecting } = setUp({ ttlMs: 100 });
     const collector = await collecting(lock, 0);

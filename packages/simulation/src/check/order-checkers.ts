@@ -79,7 +79,8 @@ function areEqual(a: WaiterRecord, b: WaiterRecord): boolean {
  * Whether another resource of a call was locked or tried when a later call of its process started to win its lock, or
  * shortly before: its process may learn of the change only after a back-off and the time left to another process. An
  * attempt of another call of its process counts, as well, and so do its own attempts for the first few resources: a call
- * that collects leaves alone those that it has not reached yet.
+ * that collects leaves alone those that it has not reached yet. An attempt of its own for all of them counts where nodes
+ * may deny it because of an earlier one for the same resources, which belongs to another call, or whose undo it overtakes.
  */
 function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }: History): boolean {
   const others = { resources: waiter.resources.filter((resource) => !lock.resources.includes(resource)) };
@@ -87,12 +88,20 @@ function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }:
   const isRecent = (fromMs: number, untilMs = Infinity): boolean => fromMs <= lock.grantedAtMs && untilMs >= sinceMs;
   const isOther = ({ client, resources }: AttemptRecord): boolean =>
     client !== waiter.client || resources.join() !== waiter.resources.join();
+  const own = attempts.filter((attempt) => !isOther(attempt) && isRecent(attempt.startedAtMs, attempt.settledAtMs));
   return (
+    own.some((attempt) => own.some((before) => mayMeet(attempt, before, waiter.undoMs))) ||
     locks.some((other) => overlap(other, others) && isRecent(other.startedAtMs, other.endedAtMs)) ||
     attempts.some((other) => {
       return isOther(other) && overlap(other, others) && isRecent(other.startedAtMs, other.settledAtMs);
     })
   );
+}
+
+/** Whether the requests of an attempt may have found the claim of an earlier one on nodes. */
+function mayMeet(attempt: AttemptRecord, before: AttemptRecord, undoMs: number): boolean {
+  const { startedAtMs, settledAtMs = Infinity } = before;
+  return before !== attempt && startedAtMs <= attempt.startedAtMs && attempt.startedAtMs < settledAtMs + undoMs;
 }
 
 /** Clocks of clients may run a little faster than true time, and timers count whole milliseconds. */

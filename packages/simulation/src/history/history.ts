@@ -130,6 +130,11 @@ export interface WaiterRecord {
   readonly backOffMs: number;
   /** How long the clients may split each other's votes until one of them wins, in milliseconds. */
   readonly splitMs: number;
+  /**
+   * How long the undo of an attempt may be on its way to a node, so that the call's next attempt overtakes it and finds
+   * its claim, in milliseconds: 0 if connections keep the order of messages.
+   */
+  readonly undoMs: number;
   /** The mean delay between two attempts of a process that is not notified, in milliseconds: its `retryDelayMs`. */
   readonly pollMs: number;
   /** The longest time without an attempt for it while it was first in its process, in milliseconds. */

@@ -22,6 +22,8 @@ export interface WaitingTerms {
   readonly pollMs: number;
   /** How long the processes may split each other's votes, in milliseconds. */
   readonly splitMs: number;
+  /** How long an undo may be on its way while a later request overtakes it, in milliseconds. */
+  readonly undoMs: number;
   /** Whether enough nodes notify it of releases. */
   readonly isNotified: boolean;
 }
@@ -53,6 +55,7 @@ export class Waiter implements WaiterRecord {
   readonly backOffMs: number;
   readonly pollMs: number;
   readonly splitMs: number;
+  readonly undoMs: number;
   readonly isNotified: boolean;
   readonly calledAtMs: number;
   endedAtMs: number | undefined;
@@ -78,6 +81,7 @@ export class Waiter implements WaiterRecord {
     this.backOffMs = terms.backOffMs;
     this.pollMs = terms.pollMs;
     this.splitMs = terms.splitMs;
+    this.undoMs = terms.undoMs;
     this.isNotified = terms.isNotified;
     this.calledAtMs = process.nowMs;
     this.#calledAtAwakeMs = process.awakeMs;

@@ -137,13 +137,14 @@ function openSession(
 const mostRounds = 4;
 
 function waitingTermsOf(scenario: FullScenario, client: ScenarioClient, epoch: number): WaitingTerms {
-  const { nodeTimeoutMs, retryDelayMs, retryDelayMaxMs } = scenario.settings;
+  const { nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, keepsOrder, latencyMs } = scenario.settings;
   return {
     attemptMs: mostRounds * (nodeTimeoutMs + 1),
     // A waiter that waits for a claim to expire adds a random moment, so that waiters do not all retry together.
     backOffMs: retryDelayMaxMs + retryDelayMs,
     pollMs: retryDelayMs,
     splitMs: splitMs(scenario, epoch),
+    undoMs: keepsOrder ? 0 : latencyMs[1],
     isNotified: isNotified(scenario, epoch, client),
   };
 }
