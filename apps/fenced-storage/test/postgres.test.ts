@@ -39,7 +39,7 @@ test("inLockedTransaction() keeps the lock until its commit, past the ttl, and t
   let next: Promise<unknown> | undefined;
   await inLockedTransaction(pool, node, late, async (client) => {
     await pool.query("UPDATE holdfast_locks SET until = clock_timestamp()"); // the ttl has passed
-    expect(await new Redlock([node]).tryAcquire("locked", { nodeTimeoutMs: 200 })).toBeNull();
+    expect(await new Redlock([node], { nodeTimeoutMs: 200 }).tryAcquire("locked")).toBeNull();
     next = redlock.using("locked", (lock) => inLockedTransaction(pool, node, lock, (other) => add(other, 50)));
     await add(client, -30);
   });

@@ -48,7 +48,8 @@ describe("lock() of etcd3", () => {
 
 test("using() of Holdfast rejects if the claim was lost, although the routine succeeds", async () => {
   const key = freshKey();
-  const using = redlock.using(key, { ttlMs: 2_000, nodeTimeoutMs: 1_500 }, async (lock) => {
+  const shortLived = new Redlock([etcdNode({ endpoints: server.url })], { ttlMs: 2_000, nodeTimeoutMs: 1_500 });
+  const using = shortLived.using(key, async (lock) => {
     await client.delete().key(`lock/c/${key}`);
     await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
   });

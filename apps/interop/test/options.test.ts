@@ -6,7 +6,7 @@ import Redlock4 from "redlock4";
 import Redlock5 from "redlock5";
 import { expect, test } from "vitest";
 import type { NodeSets } from "../../../packages/core/src/node-sets.ts";
-import { parseLockOptions } from "../../../packages/core/src/options.ts";
+import { parseRedlockOptions } from "../../../packages/core/src/options.ts";
 import { parseOptions } from "../../../packages/redis/src/options.ts";
 import { optionRows, pageAbout } from "./pages.ts";
 
@@ -33,7 +33,7 @@ const theirs: Readonly<Record<string, Defaults>> = {
   },
 };
 const ours: Defaults = {
-  ...parseLockOptions({}, { nodes: new Array(3).fill({}), isJoint: false, majority: 2 } as unknown as NodeSets),
+  ...parseRedlockOptions({}, { nodes: new Array(3).fill({}), isJoint: false, majority: 2 } as unknown as NodeSets)(),
   prefix: JSON.stringify(parseOptions({}, "any").prefix),
 };
 

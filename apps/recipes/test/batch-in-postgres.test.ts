@@ -79,7 +79,7 @@ test("runBatch() of a process that is paused in a step commits that step before 
   });
   const outcome = expect(run).rejects.toThrow(/is gone|lost/);
   await next.pool.query("UPDATE holdfast_locks SET until = clock_timestamp()"); // the ttl has passed
-  expect(await next.redlock.tryAcquire("batch:items", { nodeTimeoutMs: 200 })).toBeNull();
+  expect(await new Redlock([next.node], { nodeTimeoutMs: 200 }).tryAcquire("batch:items")).toBeNull();
   const batch = runBatch(next.redlock, next.node, next.pool, "items", (client) => workOnThree(client, "next"));
   resume();
   expect(await batch).toBe("done");

@@ -26,8 +26,6 @@ export interface ElectionOptions {
    * one is elected after this time. Default: the ttl of the `Redlock`.
    */
   readonly ttlMs?: number | undefined;
-  /** How long to wait for the reply of each node, in milliseconds. Default: as in `LockOptions`. */
-  readonly nodeTimeoutMs?: number | undefined;
   /** The longest term, in milliseconds; at least `ttlMs`. Then another process may lead. Default: no limit. */
   readonly maxHoldMs?: number | undefined;
   /** Receives events; see {@link ElectionObserver}. */
@@ -152,15 +150,14 @@ export function election(redlock: Redlock, name: string, options: ElectionOption
 }
 
 function parseOptions(options: ElectionOptions): LockOptions & Pick<ElectionOptions, "observer"> {
-  assertOptions(options, ["label", "ttlMs", "nodeTimeoutMs", "maxHoldMs", "observer"], "an election");
-  const { label, ttlMs, nodeTimeoutMs, maxHoldMs, observer } = options;
+  assertOptions(options, ["label", "ttlMs", "maxHoldMs", "observer"], "an election");
+  const { label, ttlMs, maxHoldMs, observer } = options;
   if (label !== undefined) checkType("label", "string", label);
   if (ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
-  if (nodeTimeoutMs !== undefined) checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
   if (maxHoldMs !== undefined) checkType("maxHoldMs", "number", maxHoldMs);
   assertObserver(observer, electionObserverNames, "an observer of an election");
   const campaigning = { mode: "exclusive", waitTimeoutMs: Infinity, autoExtend: true } as const;
-  return { label, ttlMs, nodeTimeoutMs, maxHoldMs, observer, ...campaigning };
+  return { label, ttlMs, maxHoldMs, observer, ...campaigning };
 }
 
 function signalOf(options: IterationOptions | undefined = {}, owner: string): AbortSignal | undefined {

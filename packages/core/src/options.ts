@@ -7,19 +7,13 @@ import type { LockNode } from "./lock-node.ts";
 import { majorityOf, type NodeSets, type Quorum } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 
-/** How locks are acquired and kept. Pass them to `Redlock` for all its locks, or to a call for one lock. */
+/** How a lock is acquired and kept. Pass them to a call for one lock, or to `Redlock` as the defaults of all its locks. */
 export interface LockOptions {
   /**
    * How long the nodes keep a claim that is not extended, in milliseconds: a positive integer. When a holder dies,
    * others wait this long; a holder may rely on its lock for slightly less. Default 10 000.
    */
   readonly ttlMs?: number | undefined;
-  /**
-   * How long to wait for the reply of each node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
-   * at most 500; or what a slower node suggests, at most half of the ttl. A hanging node costs nothing while the others
-   * are a quorum, except for the first lock, which may wait for all nodes. A shorter timeout makes busy nodes look dead.
-   */
-  readonly nodeTimeoutMs?: number | undefined;
   /**
    * How long `acquire` and `using` keep trying, in milliseconds. 0 makes one attempt, `Infinity` never gives up. No
    * attempt starts after this time; an attempt in progress is completed. Default 10 000.
@@ -31,24 +25,12 @@ export interface LockOptions {
    * has the larger fence; shared locks may have the same.
    */
   readonly mode?: "exclusive" | "shared" | undefined;
-  /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
-  readonly driftFactor?: number | undefined;
-  /**
-   * How many nodes must grant: from a majority, the default, to all of them. Not while servers change. With more than a
-   * majority, two clients can split the vote, so a lock that several processes want takes longer to get: keep
-   * `retryDelayMaxMs` several times as long as a round trip.
-   */
-  readonly quorum?: number | undefined;
   /** Cancels the call when it aborts; the call then rejects with the signal's reason. Has no effect on a held lock. */
   readonly signal?: AbortSignal | undefined;
   /**
    * A human-readable name that prefixes the owner value on the nodes: up to 100 printable characters. Default: none.
    */
   readonly label?: string | undefined;
-  /** The upper limit of the first random delay between attempts, in milliseconds. Doubles with each one. Default 25. */
-  readonly retryDelayMs?: number | undefined;
-  /** The upper limit of any delay between attempts, in milliseconds. Default 400. */
-  readonly retryDelayMaxMs?: number | undefined;
   /** Whether the lock is extended automatically until it is released. Default: true in `using`, false elsewhere. */
   readonly autoExtend?: boolean | undefined;
   /**
@@ -64,8 +46,27 @@ export interface LockOptions {
   readonly awaitRelease?: boolean | undefined;
 }
 
-/** The options of a `Redlock`. */
+/** The options of a `Redlock`: what its servers need, and the defaults of its locks. */
 export interface RedlockOptions extends LockOptions {
+  /**
+   * How long to wait for the reply of each node, in milliseconds; less than the ttl of each lock. Default: a twentieth of
+   * the ttl, at most 500; or what a slower node suggests, at most half of the ttl. A hanging node costs nothing while the
+   * others are a quorum, except for the first lock, which may wait for all nodes. A shorter timeout makes busy nodes look
+   * dead.
+   */
+  readonly nodeTimeoutMs?: number | undefined;
+  /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
+  readonly driftFactor?: number | undefined;
+  /**
+   * How many nodes must grant: from a majority, the default, to all of them. Not while servers change. With more than a
+   * majority, two clients can split the vote, so a lock that several processes want takes longer to get: keep
+   * `retryDelayMaxMs` several times as long as a round trip.
+   */
+  readonly quorum?: number | undefined;
+  /** The upper limit of the first random delay between attempts, in milliseconds. Doubles with each one. Default 25. */
+  readonly retryDelayMs?: number | undefined;
+  /** The upper limit of any delay between attempts, in milliseconds. Default 400. */
+  readonly retryDelayMaxMs?: number | undefined;
   /** Receives events; see {@link Observer}. */
   readonly observer?: Observer | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
@@ -116,58 +117,73 @@ export function defaultNodeTimeoutMs(ttlMs: number, nodes: readonly LockNode[] =
   return Math.max(Math.min(500, Math.ceil(ttlMs / 20)), Math.min(suggestedMs, ttlMs / 2));
 }
 
-/** The defaults of the lock options. */
-const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
-  mode: "exclusive",
+/** The defaults of the options of a lock, and of those that only a `Redlock` takes. */
+const lockDefaults = {
+  mode: "exclusive" as Settings["mode"],
   ttlMs: 10_000,
   waitTimeoutMs: 10_000,
-  driftFactor: 0.01,
-  signal: undefined,
-  label: undefined,
-  retryDelayMs: 25,
-  retryDelayMaxMs: 400,
-  autoExtend: undefined,
+  signal: undefined as AbortSignal | undefined,
+  label: undefined as string | undefined,
+  autoExtend: undefined as boolean | undefined,
   maxHoldMs: Infinity,
   awaitRelease: true,
 };
-const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
+const serverDefaults = { driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 400 };
+const lockOptionNames = Object.keys(lockDefaults);
+const redlockOptionNames = [
+  ...["nodeTimeoutMs", "quorum", ...Object.keys(serverDefaults)],
+  ...["observer", "clock", "maxWaiters", "epoch"],
+];
 
 /**
- * Checks lock options and fills in defaults.
+ * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and `epoch`.
  *
- * @param options the options of a call or of a `Redlock`
+ * @param options the options as the caller passed them
  * @param sets the nodes
- * @param base the options that apply where `options` has none
+ * @returns checks the options of a call, and fills in what they leave out. It remembers the last result, as callers
+ *   mostly repeat their options
  * @throws {TypeError} for an unknown option or a value of the wrong type
  * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
-export function parseLockOptions(options: LockOptions, sets: NodeSets, base: LockOptions = {}): Settings {
-  assertOptions(options, lockOptionNames, "a lock");
-  const { nodes, isJoint } = sets;
-  const merged = { ...defaults, ...withoutUndefined(base), ...withoutUndefined(options) };
-  for (const [name, value] of Object.entries(defaults)) {
-    if (value !== undefined) checkType(name, typeof value, merged[name as keyof LockOptions]);
-  }
-  const { mode, ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
-  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = merged;
-  insist(["exclusive", "shared"].includes(mode), "mode", "exclusive or shared", mode);
+export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): (options?: LockOptions) => Settings {
+  assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");
+  const servers = { ...serverDefaults, ...withoutUndefined(options) };
+  const { driftFactor, quorum, retryDelayMs, retryDelayMaxMs, nodeTimeoutMs } = servers;
+  for (const name of typedKeys(serverDefaults)) checkType(name, "number", servers[name]);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
-  checkTtl(ttlMs, driftFactor);
-  const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs, nodes) } = merged;
-  checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
-  const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
-  insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
-  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
-  if (quorum !== undefined) {
-    checkInteger("quorum", quorum);
-    insist(!isJoint, "quorum", "left out while servers change", quorum);
-    const majority = majorityOf(nodes.length);
-    const range = `from the majority, ${majority}, to all ${nodes.length} of the nodes`;
-    insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
-  }
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
+  if (nodeTimeoutMs !== undefined) checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
+  const wanted = { driftFactor, retryDelayMs, retryDelayMaxMs, quorum: parseQuorum(quorum, sets) };
+  const parse = (given: LockOptions, base: LockOptions): Settings => {
+    const lock = parseLockOptions(given, base, driftFactor);
+    const { ttlMs } = lock;
+    const timeoutMs = nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, sets.nodes);
+    insist(timeoutMs > 0 && timeoutMs < ttlMs, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, timeoutMs);
+    return { ...lock, ...wanted, nodeTimeoutMs: timeoutMs };
+  };
+  const own = Object.fromEntries(Object.entries(options).filter(([name]) => lockOptionNames.includes(name)));
+  const settings = parse(own, {});
+  const parseCall = rememberingLast((given) => {
+    const misplaced = Object.keys(Object(given)).find((name) => redlockOptionNames.includes(name));
+    if (misplaced === undefined) return parse(given, own);
+    throw new TypeError(`${misplaced} is an option of a Redlock, for all of its locks: a call cannot change it`);
+  });
+  return (given) => (given === undefined ? settings : parseCall(given));
+}
+
+/** Checks the options of one lock, and fills in defaults. */
+function parseLockOptions(options: LockOptions, base: LockOptions, driftFactor: number) {
+  assertOptions(options, lockOptionNames, "a lock");
+  const lock = { ...lockDefaults, ...withoutUndefined(base), ...withoutUndefined(options) };
+  for (const name of typedKeys(lockDefaults)) {
+    if (lockDefaults[name] !== undefined) checkType(name, typeof lockDefaults[name], lock[name]);
+  }
+  const { mode, ttlMs, waitTimeoutMs, label, signal, autoExtend, maxHoldMs } = lock;
+  insist(["exclusive", "shared"].includes(mode), "mode", "exclusive or shared", mode);
+  checkTtl(ttlMs, driftFactor);
+  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`, maxHoldMs);
   if (autoExtend !== undefined) checkType("autoExtend", "boolean", autoExtend);
   insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal, TypeError);
@@ -175,22 +191,39 @@ export function parseLockOptions(options: LockOptions, sets: NodeSets, base: Loc
     checkType("label", "string", label);
     insist(isLabel(label), "label", "1 to 100 printable characters", label);
   }
-  return { ...merged, nodeTimeoutMs, quorum: quorum === undefined ? sets.majority : sets.quorumOf(quorum) };
+  return lock;
+}
+
+function parseQuorum(quorum: number | undefined, sets: NodeSets): Quorum {
+  const { nodes, isJoint } = sets;
+  if (quorum === undefined) return sets.majority;
+  checkInteger("quorum", quorum);
+  insist(!isJoint, "quorum", "left out while servers change", quorum);
+  const least = majorityOf(nodes.length);
+  const range = `from the majority, ${least}, to all ${nodes.length} of the nodes`;
+  insist(quorum >= least && quorum <= nodes.length, "quorum", range, quorum);
+  return sets.quorumOf(quorum);
 }
 
 function insist(isAllowed: boolean, name: string, wanted: string, value: unknown, type?: ErrorConstructor): void {
   if (!isAllowed) throw wrong(name, wanted, value, type);
 }
 
-function withoutUndefined(options: LockOptions): Partial<Omit<Settings, "quorum">> & Pick<LockOptions, "quorum"> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+function withoutUndefined<Options extends object>(
+  options: Options,
+): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}
+
+function typedKeys<Names extends object>(record: Names): (keyof Names)[] {
+  return Object.keys(record) as (keyof Names)[];
 }
 
 /**
  * Caches the settings for the last options, which callers mostly repeat. Compares by content, as callers may mutate
  * them.
  */
-export function rememberingLast(make: (options: LockOptions) => Settings): (options: LockOptions) => Settings {
+function rememberingLast(make: (options: LockOptions) => Settings): (options: LockOptions) => Settings {
   let last: LockOptions | undefined;
   let made: Settings;
   return (options) => {
@@ -248,18 +281,6 @@ export function parseResources(resources: string | readonly string[]): readonly 
 
 /** ES2024 has this method, and so does every supported runtime, but the type library in use does not. */
 type WellFormed = string & { isWellFormed(): boolean };
-
-/** The options that only a `Redlock` takes. */
-const redlockOptionNames = ["observer", "clock", "maxWaiters", "epoch"];
-
-/**
- * Throws for an unknown option of a `Redlock`. {@link parseLockOptions} checks the values of the lock options.
- *
- * @throws {TypeError} naming the unknown option
- */
-export function assertRedlockOptions(options: unknown): asserts options is RedlockOptions {
-  assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");
-}
 
 /**
  * Throws unless a client of these nodes can have this epoch.

@@ -16,13 +16,11 @@ import type { LockNode } from "./lock-node.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
 import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
-  assertRedlockOptions,
   checkEpoch,
   type LockOptions,
-  parseLockOptions,
+  parseRedlockOptions,
   parseResources,
   type RedlockOptions,
-  rememberingLast,
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
@@ -48,12 +46,14 @@ export class Redlock implements AsyncDisposable {
   readonly sets: readonly NodeSet[];
   /** The clocks and timers in use, for what is built on locks. */
   readonly clock: Clock;
+  /** The upper limits of the random delays between attempts, for what is built on locks. */
+  readonly retryDelays: { readonly retryDelayMs: number; readonly retryDelayMaxMs: number };
   readonly #closed = new AbortController();
   /** Aborts when this `Redlock` is closed, for what is built on locks. */
   readonly closed: AbortSignal = this.#closed.signal;
   readonly #context: RedlockContext;
   readonly #settings: Settings;
-  readonly #settingsFor: (options: LockOptions) => Settings;
+  readonly #settingsOf: (options?: LockOptions) => Settings;
   readonly #queues: LocalQueues;
   #closing: Promise<void> | undefined;
 
@@ -62,7 +62,7 @@ export class Redlock implements AsyncDisposable {
    *
    * @param nodes the lock servers: an odd number of independent primaries, each listed once; or those before and after
    *   a change of servers
-   * @param options the defaults for all locks, which a call can override
+   * @param options what the servers need, and the defaults for all locks, which a call can override
    * @throws {TypeError | RangeError} for bad nodes or options
    *
    * @example
@@ -74,17 +74,18 @@ export class Redlock implements AsyncDisposable {
    */
   constructor(nodes: readonly LockNode[] | JointSet, options: RedlockOptions = {}) {
     const sets = new NodeSets(nodes);
-    assertRedlockOptions(options);
-    const { observer, clock = systemClock, maxWaiters = 10_000, epoch, ...lockOptions } = options;
+    this.#settingsOf = parseRedlockOptions(options, sets);
+    this.#settings = this.#settingsOf();
+    const { observer, clock = systemClock, maxWaiters = 10_000, epoch } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
     assertObserver(observer, observerNames, "an observer");
     checkInteger("maxWaiters", maxWaiters);
     checkEpoch(epoch, sets);
-    this.#settings = parseLockOptions(lockOptions, sets);
-    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, sets, lockOptions));
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
     this.sets = this.#settings.quorum.sets;
+    const { retryDelayMs, retryDelayMaxMs } = this.#settings;
+    this.retryDelays = { retryDelayMs, retryDelayMaxMs };
     this.clock = clock;
     this.#context = {
       nodes: sets.nodes,
@@ -269,7 +270,7 @@ export class Redlock implements AsyncDisposable {
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const settings = options === undefined ? this.#settings : this.#settingsFor(options);
+    const settings = this.#settingsOf(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;

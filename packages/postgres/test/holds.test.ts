@@ -75,15 +75,14 @@ describe("holds()", () => {
     ["the ttl ends meanwhile, at SERIALIZABLE", expire, "BEGIN ISOLATION LEVEL SERIALIZABLE"],
   ];
   test.each(ends)("holds() keeps others out until the transaction ends, although %s", async (_, end, begin) => {
-    const rival = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30 });
+    const rival = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30, nodeTimeoutMs: 5_000 });
     let waiting: Promise<Lock> | undefined;
     const order: string[] = [];
     await inTransaction(async (client) => {
       expect(await node.holds(client, lock)).toBe(true);
       await end();
-      for (const resource of lock.resources)
-        expect(await rival.tryAcquire(resource, { nodeTimeoutMs: 5_000 })).toBeNull();
-      expect(await rival.tryAcquire(lock.resources, { nodeTimeoutMs: 5_000 })).toBeNull();
+      for (const resource of lock.resources) expect(await rival.tryAcquire(resource)).toBeNull();
+      expect(await rival.tryAcquire(lock.resources)).toBeNull();
       waiting = rival.acquire(lock.resources).finally(() => order.push("the rival has the lock"));
       await new Promise((resolve) => setTimeout(resolve, 300));
       order.push("the transaction ends");
@@ -131,8 +130,8 @@ describe("holds()", () => {
   });
 
   test("holds() lasts until ROLLBACK TO a savepoint that came before it, and past one that came after it", async () => {
-    const rival = new Redlock([node]);
-    const isFree = () => rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 });
+    const rival = new Redlock([node], { nodeTimeoutMs: 200 });
+    const isFree = () => rival.tryAcquire("invoice:42");
     await inTransaction(async (client) => {
       expect(await node.holds(client, lock)).toBe(true);
       await client.query("SAVEPOINT later");
@@ -153,14 +152,14 @@ describe("holds()", () => {
   });
 
   test("holds() keeps others out until a prepared transaction is committed", async () => {
-    const rival = new Redlock([node]);
+    const rival = new Redlock([node], { nodeTimeoutMs: 5_000 });
     const client = await pool.connect();
     await client.query("BEGIN");
     expect(await node.holds(client, lock)).toBe(true);
     await client.query("PREPARE TRANSACTION 'later'");
     client.release(true);
     await expire();
-    expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 5_000 })).toBeNull();
+    expect(await rival.tryAcquire("invoice:42")).toBeNull();
     await pool.query("COMMIT PREPARED 'later'");
     expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
   });
@@ -243,8 +242,8 @@ describe("holds() of shared locks", () => {
   test.each(ends)(
     "holds() lets several readers hold, and keeps a writer out until the last one ends, although %s",
     async (_, end) => {
-      const writer = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30 });
-      const isFree = () => writer.tryAcquire("invoice:42", { nodeTimeoutMs: 1_000 });
+      const writer = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30, nodeTimeoutMs: 1_000 });
+      const isFree = () => writer.tryAcquire("invoice:42");
       let waiting: Promise<Lock> | undefined;
       let isWriting = false;
       await inTransaction(async (first) => {

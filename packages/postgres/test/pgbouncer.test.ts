@@ -50,12 +50,12 @@ test("watch() rejects over PgBouncer in transaction mode, and works with a liste
 
 test("postgresNode() locks and holds through PgBouncer in transaction mode, over postgres.js with prepare: false", async () => {
   const node = postgresNode(sql, { table, wakeUps: false });
-  const redlock = new Redlock([node]);
+  const redlock = new Redlock([node], { nodeTimeoutMs: 1_000 });
   const lock = await redlock.acquire("r");
   await sql.begin(async (transaction) => {
     expect(await node.holds(transaction, lock)).toBe(true);
     await lock.release();
-    expect(await redlock.tryAcquire("r", { nodeTimeoutMs: 1_000 })).toBeNull();
+    expect(await redlock.tryAcquire("r")).toBeNull();
   });
   expect(await redlock.tryAcquire("r")).not.toBeNull();
 });

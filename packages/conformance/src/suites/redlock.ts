@@ -43,12 +43,10 @@ async function contend(world: RedlockWorld, lists: readonly (readonly string[])[
 }
 
 /** Acquires a lock with a ttl as short as the server's speed allows, so that a test can wait for its end. */
-async function acquireBriefly(redlock: Redlock, resource: string): Promise<Lock> {
+async function acquireBriefly(world: RedlockWorld, resource: string): Promise<Lock> {
   for (let ttlMs = 100; ; ttlMs *= 4) {
-    // The timeout must be below the ttl.
-    const options = { ttlMs, nodeTimeoutMs: ttlMs - 10, waitTimeoutMs: ttlMs };
     try {
-      return await redlock.acquire(resource, options);
+      return await world.briefRedlock(ttlMs).acquire(resource);
     } catch (error) {
       if (ttlMs > 5_000) throw error;
     }
@@ -147,7 +145,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
     },
 
     "a lock that is not extended is lost by the end of its ttl, and the next one has a larger fence": async (world) => {
-      const lock = await acquireBriefly(world.redlock, "r");
+      const lock = await acquireBriefly(world, "r");
       await world.eventually("the signal aborts", () => lock.signal.aborted);
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
       const next = await world.rivalRedlock.acquire("r");

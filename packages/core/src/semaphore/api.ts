@@ -9,10 +9,6 @@ export interface PermitOptions extends Omit<LockOptions, "mode"> {
    * 10 000, whatever the `Redlock` has.
    */
   readonly waitTimeoutMs?: number | undefined;
-  /** The upper limit of the first random delay between attempts, in milliseconds. Default 25, whatever the `Redlock` has. */
-  readonly retryDelayMs?: number | undefined;
-  /** The upper limit of any delay between attempts, in milliseconds. Default 400, whatever the `Redlock` has. */
-  readonly retryDelayMaxMs?: number | undefined;
   /** Whether the permits are extended automatically. Default: true in `using`, that of the `Redlock` elsewhere. */
   readonly autoExtend?: boolean | undefined;
   /**

@@ -22,8 +22,8 @@ const firstTriesMax = 16;
 /** How many calls of a semaphore in a row may succeed without taking their turn, and pass callers that wait. */
 const passesMax = 16;
 
-/** The defaults of `waitTimeoutMs` and of the delays between tries, as those of locks. */
-const defaults = { waitTimeoutMs: 10_000, retryDelayMs: 25, retryDelayMaxMs: 400 };
+/** The default of `waitTimeoutMs`, as that of locks. */
+const defaults = { waitTimeoutMs: 10_000 };
 
 /** Slots and the turn are exclusive, whatever the `Redlock` has. */
 const exclusive: LockOptions = { mode: "exclusive" };
@@ -31,14 +31,9 @@ const exclusive: LockOptions = { mode: "exclusive" };
 /** The names of the options of a call. */
 export const permitOptionNames: readonly string[] = Object.keys({
   ttlMs: true,
-  nodeTimeoutMs: true,
   waitTimeoutMs: true,
-  driftFactor: true,
-  quorum: true,
   signal: true,
   label: true,
-  retryDelayMs: true,
-  retryDelayMaxMs: true,
   autoExtend: true,
   maxHoldMs: true,
   awaitRelease: true,
@@ -273,7 +268,8 @@ export class SlotSemaphore implements Semaphore {
   }
 
   /** Returns a random delay before the slots are tried again, and extended if the call holds some. */
-  #delayMs({ held, options: { retryDelayMs, retryDelayMaxMs } }: Call): number {
+  #delayMs({ held }: Call): number {
+    const { retryDelayMs, retryDelayMaxMs } = this.#redlock.retryDelays;
     const limitMs = this.#releases.isWatching ? retryDelayMaxMs : Math.min(retryDelayMaxMs, 4 * retryDelayMs);
     const keepMs = held.map(({ lock, validityMs }) => lock.remainingMs() - validityMs / 2);
     return Math.max(1, Math.min(Math.random() * limitMs, ...keepMs));

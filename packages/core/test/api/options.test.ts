@@ -37,22 +37,44 @@ describe("bad arguments", () => {
     expect(make).toThrow(message);
   });
 
-  const badOptions: [Record<string, unknown>, ErrorConstructor, string][] = [
-    [{ ttlMs: 0 }, RangeError, "ttlMs must be a positive integer, not 0"],
-    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be a positive integer, not NaN"],
-    [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not a string"],
-    [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
-    [{ maxHoldMs: Symbol("s") }, TypeError, "maxHoldMs must be a number, not a symbol"],
-    [{ ttlMs: 2, nodeTimeoutMs: 1 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
-    [{ ttlMs: 50, nodeTimeoutMs: 50 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50"],
+  type BadOption = [Record<string, unknown>, ErrorConstructor, string];
+  const badServerOptions: BadOption[] = [
     [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
     [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 0"],
-    [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
+    [{ nodeTimeoutMs: "50" }, TypeError, "nodeTimeoutMs must be a number, not a string"],
     [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
     [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
     [{ quorum: 2.5 }, RangeError, "quorum must be a positive integer, not 2.5"],
     [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
     [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be at least retryDelayMs, 25, not 10"],
+    [{ maxWaiters: 0 }, RangeError, "maxWaiters must be a positive integer, not 0"],
+  ];
+  it.each(badServerOptions)("Redlock() refuses %o, and acquire() any value", async (options, type, message) => {
+    const make = () => new Redlock(three(), options as RedlockOptions);
+    expect(make).toThrow(type);
+    expect(make).toThrow(message);
+    const { redlock, nodes } = world(3);
+    const [name] = Object.keys(options);
+    const refused = redlock.acquire("r", { [name as string]: 1 });
+    await expect(refused).rejects.toThrow(`${name} is an option of a Redlock, for all of its locks`);
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("acquire() refuses a ttl that is not above the nodeTimeoutMs of the Redlock", async () => {
+    const { redlock, nodes } = world(3, { nodeTimeoutMs: 50 });
+    const message = "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50";
+    await expect(redlock.acquire("r", { ttlMs: 50 })).rejects.toThrow(message);
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  const badOptions: BadOption[] = [
+    [{ ttlMs: 0 }, RangeError, "ttlMs must be a positive integer, not 0"],
+    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be a positive integer, not NaN"],
+    [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not a string"],
+    [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
+    [{ maxHoldMs: Symbol("s") }, TypeError, "maxHoldMs must be a number, not a symbol"],
+    [{ ttlMs: 2 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
+    [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
     [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs must be at least ttlMs, 10000, not 9999"],
     [{ label: "" }, RangeError, "label must be 1 to 100 printable characters, not an empty string"],
     [{ label: "a\nb" }, RangeError, "label must be 1 to 100 printable characters"],
@@ -82,10 +104,6 @@ describe("bad arguments", () => {
     const client = { options: { password: "hunter2" } };
     expect(() => new Redlock([client as never])).toThrow("not an object");
     expect(() => new Redlock(three(), { signal: client as never })).toThrow("not an object");
-  });
-
-  it("Redlock() refuses a bad maxWaiters", () => {
-    expect(() => new Redlock(three(), { maxWaiters: 0 })).toThrow("maxWaiters must be a positive integer, not 0");
   });
 
   const badResources: [unknown, ErrorConstructor, string][] = [
@@ -123,11 +141,11 @@ describe("bad arguments", () => {
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });
 
-  const timeouts: [string, LockOptions, number][] = [
+  const timeouts: [string, RedlockOptions, number][] = [
     ["the largest suggestion of the nodes", { ttlMs: 1_000 }, 300],
     ["at most half of the ttl", { ttlMs: 400 }, 200],
     ["a twentieth of the ttl if that is longer", { ttlMs: 8_000 }, 400],
-    ["what the caller passes", { ttlMs: 1_000, nodeTimeoutMs: 70 }, 70],
+    ["what the Redlock has", { ttlMs: 1_000, nodeTimeoutMs: 70 }, 70],
   ];
   it.each(timeouts)("acquire() gives nodes that suggest a timeout %s", async (_, options, timeoutMs) => {
     const { nodes, clock } = world(3);
@@ -136,8 +154,9 @@ describe("bad arguments", () => {
       node.fault = () => ({ lose: "reply" });
       if (suggestions[index]) Object.assign(node, { suggestedTimeoutMs: suggestions[index] });
     }
-    const redlock = new Redlock(nodes, { clock });
-    await expect(clock.until(redlock.acquire("r", { ...options, waitTimeoutMs: 0 }))).rejects.toThrow(
+    const { ttlMs, ...others } = options;
+    const redlock = new Redlock(nodes, { clock, ...others });
+    await expect(clock.until(redlock.acquire("r", { ttlMs, waitTimeoutMs: 0 }))).rejects.toThrow(
       `timed out after ${timeoutMs} ms`,
     );
     expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(timeoutMs);

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { type Lock, type LockOptions, type Observer, Redlock } from "@holdfast/core";
+import { type Lock, type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertOptions, assertRelease } from "@holdfast/core/requests";
 import { memoryNode } from "@holdfast/memory";
 import { fuzzSeed } from "@holdfast/testkit";
@@ -27,15 +27,12 @@ const carriers = fc.constantFrom<unknown>(
   { [secret]: 1 },
 );
 
-const optionNames: (keyof LockOptions)[] = [
+const serverOptionNames = ["nodeTimeoutMs", "driftFactor", "quorum", "retryDelayMs", "retryDelayMaxMs"] as const;
+const optionNames: (keyof RedlockOptions)[] = [
+  ...serverOptionNames,
   "ttlMs",
-  "nodeTimeoutMs",
   "waitTimeoutMs",
-  "driftFactor",
-  "quorum",
   "signal",
-  "retryDelayMs",
-  "retryDelayMaxMs",
   "autoExtend",
   "maxHoldMs",
   "awaitRelease",

@@ -60,8 +60,8 @@ describe("using()", () => {
   });
 
   it("signal aborts by the end of the validity, even if that is not a whole millisecond (S7)", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r", { ttlMs: 777, driftFactor: 0.013 });
+    const { redlock, clock } = world(3, { driftFactor: 0.013 });
+    const lock = await redlock.acquire("r", { ttlMs: 777 });
     const endsAtMs = clock.monotonicMs() + lock.remainingMs();
     let abortedAtMs = Number.NaN;
     lock.signal.addEventListener("abort", () => {

@@ -101,9 +101,9 @@ test("acquire() rejects if it is aborted while the first lock waits for all node
     const { clock, nodes, node, heldOn } = world(3);
     for (const each of nodes) Object.assign(each, { verifiesServer: true, fault: () => ({ requestMs: 5 }) });
     node("c").fault = () => ({ requestMs: 5, replyMs: 100 });
-    const redlock = new Redlock(nodes, { clock });
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 500 });
     const controller = new AbortController();
-    const options = { nodeTimeoutMs: 500, signal: controller.signal };
+    const options = { signal: controller.signal };
     const settled = semaphore(redlock, "api", 3).acquire(2, options);
     await clock.advance(abortAtMs);
     controller.abort(new Error("never mind"));
@@ -114,7 +114,7 @@ test("acquire() rejects if it is aborted while the first lock waits for all node
 });
 
 test("acquire() rejects if it is aborted while it extends its first slot, as the last one took long", async () => {
-  const { redlock, clock, nodes, heldOn } = world(3);
+  const { redlock, clock, nodes, heldOn } = world(3, { nodeTimeoutMs: 500 });
   for (const node of nodes) {
     node.fault = ({ method }) => {
       if (method !== "acquire") return { replyMs: 10 };
@@ -123,7 +123,7 @@ test("acquire() rejects if it is aborted while it extends its first slot, as the
     };
   }
   const controller = new AbortController();
-  const options = { ttlMs: 1_000, nodeTimeoutMs: 500, signal: controller.signal };
+  const options = { ttlMs: 1_000, signal: controller.signal };
   const settled = semaphore(redlock, "api", 3).acquire(2, options);
   await clock.advance(305);
   expect(nodes.map((node) => node.callsOf("extend").length)).toEqual([1, 1, 1]);
@@ -140,7 +140,7 @@ test("acquire() rejects at once when its Redlock is closed, and keeps nothing", 
     if (heldHere > 0) await clock.until(here?.acquire(heldHere, { autoExtend: true }) as Promise<Permits>);
     if (heldHere < 2) await clock.until(there?.acquire(1, { autoExtend: true }) as Promise<Permits>);
     const heldBefore = await Promise.all(["sem:api:0", "sem:api:1"].map(heldOn));
-    const options = { waitTimeoutMs: Infinity, retryDelayMaxMs: 60_000 };
+    const options = { waitTimeoutMs: Infinity };
     const waiting = [2, 2, 2].map((count) => here?.acquire(count, options));
     let rejected = 0;
     for (const call of waiting) {
@@ -266,7 +266,7 @@ test("semaphore() observers receive each event, and their errors reach nobody", 
 
 test("acquire() holds exclusive slots, whatever the mode and the limits of the Redlock", async () => {
   const { redlock, clock } = world(3, { mode: "shared", maxHoldMs: 20_000, waitTimeoutMs: 0 });
-  const api = semaphore(redlock, "api", 1, { retryDelayMaxMs: 100 });
+  const api = semaphore(redlock, "api", 1);
   const permits = await clock.until(api.acquire());
   expect(await redlock.inspect("sem:api:0")).toMatchObject({ state: "held", mode: "exclusive" });
   expect(await clock.until(api.tryAcquire())).toBeNull();

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { AttemptFailed } from "../../src/attempt.ts";
 import { Claim } from "../../src/claim.ts";
 import { NodeSets } from "../../src/node-sets.ts";
-import { parseLockOptions, type Settings } from "../../src/options.ts";
+import { parseRedlockOptions, type Settings } from "../../src/options.ts";
 import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
 import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
 import { contextOf } from "../support/context.ts";
@@ -15,7 +15,7 @@ fc.configureGlobal({ seed: fuzzSeed });
 
 const sets = new NodeSets([memoryNode()]);
 const settings = {
-  ...parseLockOptions({}, sets),
+  ...parseRedlockOptions({}, sets)(),
   waitTimeoutMs: 60_000,
   retryDelayMs: 10,
   retryDelayMaxMs: 10,

@@ -72,11 +72,11 @@ test.for(libraries)(
   async ({ overPostgresJs }) => {
     const server = await startServer();
     const proxy = await proxyTo(server);
-    const { redlock } = openClient(proxy.connectionString, { overPostgresJs });
+    const { redlock } = openClient(proxy.connectionString, { overPostgresJs, nodeTimeoutMs: 300 });
     let isOver = false;
     const work = async (_: unknown, index: number): Promise<void> => {
       while (!isOver) {
-        const lock = await redlock.acquire(`resource ${index}`, { nodeTimeoutMs: 300 }).catch(() => undefined);
+        const lock = await redlock.acquire(`resource ${index}`).catch(() => undefined);
         await lock?.release().catch(() => {});
         if (lock === undefined) await sleep(20);
       }

@@ -73,7 +73,8 @@ test("postgresNode() fails in time while the synchronous standby is away, and le
   await expect.poll(() => lock.extend().then(() => "extended", String)).toBe("extended");
   await expect.poll(async () => (await observer.inspect("unconfirmed")).owner).toBeNull();
   // A request that reaches the server only now may claim it once more, and is undone as well.
-  await (await redlock.acquire("unconfirmed", { nodeTimeoutMs: 5_000, waitTimeoutMs: 20_000 })).release();
+  const { redlock: patient } = openClient(connectionString, { nodeTimeoutMs: 5_000 });
+  await (await patient.acquire("unconfirmed", { waitTimeoutMs: 20_000 })).release();
 });
 
 test("postgresNode() forgets what an asynchronous standby had not received before the failover", async ({
