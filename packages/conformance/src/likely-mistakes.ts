@@ -255,7 +255,7 @@ const byStatement: Readonly<Record<string, string>> = {
   "raiseFloor() keeps every digit of the floor and the epoch":
     "digits of large numbers are lost, as in a floating-point number that becomes a string",
   "raiseFloor() rejects a malformed request, and changes nothing":
-    "requests are not checked: call assertFloor of @holdfast/core/requests",
+    "requests are not checked: call assertFloor of @holdfast/core/node",
   "acquire() grants one more than the counter if that is not below the floor":
     "the floor replaces the counter instead of being a minimum",
   "acquire() of a shared claim that joins counters above the floor leaves them alone":
@@ -282,11 +282,11 @@ const byStatement: Readonly<Record<string, string>> = {
     "names are kept as UTF-8, in which all half surrogates are the same",
   "owners are kept exactly, including their labels": "owners are cut, folded or interpreted",
   "acquire() rejects a malformed request, and changes nothing":
-    "requests are not checked: call assertAcquire of @holdfast/core/requests",
+    "requests are not checked: call assertAcquire of @holdfast/core/node",
   "extend() rejects a malformed request, and changes nothing":
-    "requests are not checked: call assertExtend of @holdfast/core/requests",
+    "requests are not checked: call assertExtend of @holdfast/core/node",
   "release() rejects a malformed request, and changes nothing":
-    "requests are not checked: call assertRelease of @holdfast/core/requests",
+    "requests are not checked: call assertRelease of @holdfast/core/node",
   "both clients see each other's claims": "claims are kept in the client",
   "both clients share the fence counter of a resource": "fences are counted in the client",
   "a claim belongs to its owner, not to the client that sent it":

@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { assertAcquire, assertExtend } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend } from "@holdfast/core/node";
 import type { MemoryNode } from "@holdfast/memory";
 import { isNightly } from "@holdfast/testkit";
 import type { LockNodeLimits } from "../src/index.ts";

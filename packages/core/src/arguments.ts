@@ -51,7 +51,7 @@ export function wrong(name: string, wanted: string, value: unknown, type: ErrorC
  *
  * @example
  * ```ts
- * import { checkType } from "@holdfast/core/requests";
+ * import { checkType } from "@holdfast/core/node";
  *
  * checkType("prefix", "string", "app:");
  * ```
@@ -70,7 +70,7 @@ export function checkType(name: string, type: string, value: unknown): void {
  *
  * @example
  * ```ts
- * import { checkMethods } from "@holdfast/core/requests";
+ * import { checkMethods } from "@holdfast/core/node";
  *
  * checkMethods("client", ["get", "set"], new Map());
  * ```
@@ -91,7 +91,7 @@ export function checkMethods(name: string, methods: readonly string[], value: un
  *
  * @example
  * ```ts
- * import { checkInteger } from "@holdfast/core/requests";
+ * import { checkInteger } from "@holdfast/core/node";
  *
  * checkInteger("timeoutMs", 250);
  * ```
@@ -111,7 +111,7 @@ export function checkInteger(name: string, value: unknown): void {
  *
  * @example
  * ```ts
- * import { assertOptions } from "@holdfast/core/requests";
+ * import { assertOptions } from "@holdfast/core/node";
  *
  * function myNode(options: { prefix?: string } = {}) {
  *   assertOptions(options, ["prefix"], "myNode");

@@ -1,6 +1,6 @@
 /** Leader election: one of several processes leads, in terms that have a number each. */
 import type { LockOptions, Redlock } from "@holdfast/core";
-import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/node";
 import { campaign, type ElectionContext } from "./election/campaign.ts";
 import { type Leader, type Leadership, leaderOf, observe } from "./election/leadership.ts";
 import { type ElectionObserver, electionObserverNames } from "./election/observer.ts";

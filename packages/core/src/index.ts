@@ -17,26 +17,9 @@ export {
   RedlockClosedError,
   WaitTimeoutError,
 } from "./errors.ts";
-export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
 export type { Holder, Inspection, NodeInspection } from "./inspect.ts";
 export type { ExtendOptions, Lock } from "./lock.ts";
-// For authors of adapters
-export type {
-  AcquireReply,
-  AcquireRequest,
-  Denial,
-  ExtendReply,
-  ExtendRequest,
-  Grant,
-  LockNode,
-  NodeRequest,
-  NodeView,
-  ReleaseReply,
-  ReleaseRequest,
-  ServerVote,
-  ServerVotes,
-  Sharer,
-} from "./lock-node.ts";
+export type { LockNode } from "./lock-node.ts";
 export type { JointSet, NodeSet } from "./node-sets.ts";
 export type {
   AcquiredEvent,
@@ -50,13 +33,4 @@ export type {
   ReleasedEvent,
 } from "./observer.ts";
 export { defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
-// For users
 export { Redlock } from "./redlock.ts";
-export type {
-  AcquireHints,
-  DenialHints,
-  ReleaseHints,
-  ReleaseNotifier,
-  ReleaseReplyHints,
-  Unwatch,
-} from "./release-notifier.ts";

@@ -27,7 +27,7 @@ import type {
  *   share a counter at the same moment may need more round trips to agree on their tokens, and hundreds of them hardly
  *   succeed, so a node should have many more counters than locks that are acquired at once.
  * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
- * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
+ * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/node` has the checks).
  *
  * Two parts are optional, and described separately: {@link ReleaseNotifier} for waiting clients, and {@link FenceFloor}
  * for servers that are replaced.

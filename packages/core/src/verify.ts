@@ -1,6 +1,6 @@
 /** Verification of a lock by a service that has no storage of its own to keep the newest token in. */
-import type { Lock, NodeInspection, NodeSet, NodeView, Redlock } from "@holdfast/core";
-import { checkInteger, checkMethods, checkType } from "@holdfast/core/requests";
+import type { Lock, NodeInspection, NodeSet, Redlock } from "@holdfast/core";
+import { checkInteger, checkMethods, checkType, type NodeView } from "@holdfast/core/node";
 
 /** What the nodes know about a lock. Each node's view was true at some moment during the call. */
 export interface Verification {

@@ -1,9 +1,12 @@
+import { ConfigurationError, EpochError } from "@holdfast/core";
 import {
   type AcquireReply,
   type AcquireRequest,
-  ConfigurationError,
+  assertAcquire,
+  assertExtend,
+  assertFloor,
+  assertRelease,
   type Denial,
-  EpochError,
   type ExtendReply,
   type ExtendRequest,
   type Floor,
@@ -15,8 +18,7 @@ import {
   type ScanPortion,
   type ScanRequest,
   type Sharer,
-} from "@holdfast/core";
-import { assertAcquire, assertExtend, assertFloor, assertRelease } from "@holdfast/core/requests";
+} from "@holdfast/core/node";
 import { ClaimEnds } from "./claim-ends.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { EtcdError } from "./failures.ts";

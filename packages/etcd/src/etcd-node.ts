@@ -1,4 +1,4 @@
-import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core";
+import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core/node";
 import { Claims } from "./claims.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import type { EtcdNodeOptions } from "./options.ts";

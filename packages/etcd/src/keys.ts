@@ -2,7 +2,7 @@
  * The keys and values in etcd. Each resource has a key for its claim, or one for each sharer, and one for its counter.
  * All resources together have one for their floor.
  */
-import type { Floor } from "@holdfast/core";
+import type { Floor } from "@holdfast/core/node";
 
 /** The keys of one resource. */
 export interface Keys {

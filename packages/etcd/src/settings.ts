@@ -1,5 +1,5 @@
 import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
-import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkInteger, checkType } from "@holdfast/core/node";
 import { endingWithChannel } from "./credentials.ts";
 import type { EtcdNodeOptions, EtcdTlsOptions } from "./options.ts";
 

@@ -1,5 +1,5 @@
 /** The transactions over the keys of resources, and what their replies say. */
-import type { Floor } from "@holdfast/core";
+import type { Floor } from "@holdfast/core/node";
 import {
   claimKey,
   decodeFence,

@@ -1,5 +1,5 @@
 import type { ServiceError } from "@grpc/grpc-js";
-import type { Unwatch } from "@holdfast/core";
+import type { Unwatch } from "@holdfast/core/node";
 import type { EtcdClient, WatchStream } from "./etcd-client.ts";
 import { failureOf } from "./failures.ts";
 import type { Keys } from "./keys.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
-import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
+import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core/node";
 import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { onTestFinished } from "vitest";
 import { type EtcdNode, type EtcdNodeOptions, etcdNode } from "../src/index.ts";

@@ -1,4 +1,5 @@
-import type { Clock, NodeRequest } from "@holdfast/core";
+import type { Clock } from "@holdfast/core";
+import type { NodeRequest } from "@holdfast/core/node";
 import { firstCursor, type Numbered, portionOf } from "./scan.ts";
 import { createSharedCounters } from "./shared-counters.ts";
 import { createSweep } from "./sweep.ts";

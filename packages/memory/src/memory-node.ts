@@ -1,5 +1,6 @@
-import { type AcquireRequest, type Clock, type Denial, EpochError, type LockNode, systemClock } from "@holdfast/core";
+import { type Clock, EpochError, systemClock } from "@holdfast/core";
 import {
+  type AcquireRequest,
   assertAcquire,
   assertExtend,
   assertFloor,
@@ -7,7 +8,9 @@ import {
   assertRelease,
   checkMethods,
   checkType,
-} from "@holdfast/core/requests";
+  type Denial,
+  type LockNode,
+} from "@holdfast/core/node";
 import { type Claim, type ClaimRequest, createClaims } from "./claims.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 

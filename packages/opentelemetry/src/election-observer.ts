@@ -1,5 +1,5 @@
 import type { ElectionObserver, TermEnd } from "@holdfast/core/election";
-import { assertOptions } from "@holdfast/core/requests";
+import { assertOptions } from "@holdfast/core/node";
 import { type Attributes, type Span, SpanStatusCode, trace, type UpDownCounter } from "@opentelemetry/api";
 import { attribute, resourceAttributes } from "./attributes.ts";
 import { fromMeter } from "./instruments.ts";

@@ -1,5 +1,5 @@
 import type { Observer } from "@holdfast/core";
-import { assertOptions } from "@holdfast/core/requests";
+import { assertOptions } from "@holdfast/core/node";
 import { type Meter, type Tracer, trace } from "@opentelemetry/api";
 import { resourceAttributes } from "./attributes.ts";
 import { metricsObserver } from "./metrics.ts";

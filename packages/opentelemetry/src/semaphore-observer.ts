@@ -1,4 +1,4 @@
-import { assertOptions } from "@holdfast/core/requests";
+import { assertOptions } from "@holdfast/core/node";
 import type { SemaphoreObserver } from "@holdfast/core/semaphore";
 import type { Attributes, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
 import { attribute, failureAttributes, releaseAttributes } from "./attributes.ts";

@@ -1,4 +1,4 @@
-import type { Unwatch } from "@holdfast/core";
+import type { Unwatch } from "@holdfast/core/node";
 import { digestOf } from "./table.ts";
 
 /** What {@link Notifications} needs of a node. */

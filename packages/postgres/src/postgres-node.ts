@@ -1,5 +1,14 @@
-import type { Floor, FloorRequest, Lock, LockNode, ScanPortion, ScanRequest } from "@holdfast/core";
-import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
+import type { Lock } from "@holdfast/core";
+import {
+  assertOptions,
+  checkInteger,
+  checkType,
+  type Floor,
+  type FloorRequest,
+  type LockNode,
+  type ScanPortion,
+  type ScanRequest,
+} from "@holdfast/core/node";
 import { Claims } from "./claims.ts";
 import { databaseOf, type PostgresClient } from "./client.ts";
 import { Notifications } from "./notifications.ts";

@@ -1,4 +1,4 @@
-import type { Floor } from "@holdfast/core";
+import type { Floor } from "@holdfast/core/node";
 import { digestOf } from "./table.ts";
 
 /** A statement, with the name under which a connection may keep it prepared. */

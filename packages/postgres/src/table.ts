@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { assertOptions, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkType } from "@holdfast/core/node";
 
 /** Where the claims are stored. */
 export interface TableOptions {

@@ -1,4 +1,4 @@
-import type { AcquireRequest, ExtendRequest, FenceFloor, ReleaseRequest, ScanPortion } from "@holdfast/core";
+import type { AcquireRequest, ExtendRequest, FenceFloor, ReleaseRequest, ScanPortion } from "@holdfast/core/node";
 
 /** Longer than any test. */
 export const longMs = 600_000;

@@ -1,15 +1,17 @@
-import type {
-  AcquireReply,
-  AcquireRequest,
-  ExtendReply,
-  ExtendRequest,
-  NodeRequest,
-  NodeView,
-  ReleaseReply,
-  ReleaseRequest,
-} from "@holdfast/core";
 import { ConfigurationError } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import {
+  type AcquireReply,
+  type AcquireRequest,
+  assertAcquire,
+  assertExtend,
+  assertRelease,
+  type ExtendReply,
+  type ExtendRequest,
+  type NodeRequest,
+  type NodeView,
+  type ReleaseReply,
+  type ReleaseRequest,
+} from "@holdfast/core/node";
 import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";

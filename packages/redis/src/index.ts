@@ -1,7 +1,7 @@
 /** The shared base of the Holdfast adapters for Redis-speaking servers. Applications use one of those adapters. */
 
 // For authors of adapters
-export { assertOptions } from "@holdfast/core/requests";
+export { assertOptions } from "@holdfast/core/node";
 export { type ClientEvents, type WatchedClient, watchClient } from "./client-errors.ts";
 export type { RedisConnection, RedisSubscriber, ScriptCall } from "./connection.ts";
 export type { FencedConnection } from "./fenced/connection.ts";

@@ -1,4 +1,4 @@
-import type { Unwatch } from "@holdfast/core";
+import type { Unwatch } from "@holdfast/core/node";
 import type { RedisConnection, RedisSubscriber } from "./connection.ts";
 
 /** One watched resource of one watch: a function that takes the next waiter, if a message names one. */

@@ -1,4 +1,4 @@
-import { assertOptions, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkType } from "@holdfast/core/node";
 import { isWellFormed, reservationOf } from "./keys.ts";
 
 /** The options of a lock node. */

@@ -8,7 +8,7 @@ import type {
   ScanPortion,
   ScanRequest,
   Unwatch,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";

@@ -1,11 +1,5 @@
-import {
-  type AcquireReply,
-  EpochError,
-  type ExtendReply,
-  type NodeView,
-  type ReleaseReply,
-  type Sharer,
-} from "@holdfast/core";
+import { EpochError } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core/node";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*

@@ -1,4 +1,4 @@
-import type { NodeRequest } from "@holdfast/core";
+import type { NodeRequest } from "@holdfast/core/node";
 import { isAboutSlots, messageOf, notConnected, shardError } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";

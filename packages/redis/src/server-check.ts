@@ -1,4 +1,5 @@
-import { type AcquireRequest, ConfigurationError, type ServerVote, type ServerVotes } from "@holdfast/core";
+import { ConfigurationError } from "@holdfast/core";
+import type { AcquireRequest, ServerVote, ServerVotes } from "@holdfast/core/node";
 
 /** The identity of a server. */
 export interface ServerIdentity {

@@ -1,4 +1,4 @@
-import type { ScanPortion } from "@holdfast/core";
+import type { ScanPortion } from "@holdfast/core/node";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import type { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";

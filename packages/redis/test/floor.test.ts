@@ -1,4 +1,5 @@
-import { EpochError, type ScannedClaim } from "@holdfast/core";
+import { EpochError } from "@holdfast/core";
+import type { ScannedClaim } from "@holdfast/core/node";
 import { acquireRequest, longMs, releaseRequest, scanAll } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

@@ -1,4 +1,5 @@
-import { type AcquireReply, EpochError, type FloorRequest, type LockNode, type NodeView } from "@holdfast/core";
+import { EpochError } from "@holdfast/core";
+import type { AcquireReply, FloorRequest, LockNode, NodeView } from "@holdfast/core/node";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { longMs, scanAll } from "@holdfast/redis-testkit/requests";
 import { fuzzSeed, isNightly } from "@holdfast/testkit";

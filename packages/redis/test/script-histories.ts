@@ -1,4 +1,4 @@
-import type { AcquireRequest, ExtendRequest, LockNode, NodeView, ReleaseRequest } from "@holdfast/core";
+import type { AcquireRequest, ExtendRequest, LockNode, NodeView, ReleaseRequest } from "@holdfast/core/node";
 import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
 import { isNightly } from "@holdfast/testkit";

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { ConfigurationError, Redlock, type ServerVotes } from "@holdfast/core";
+import { ConfigurationError, Redlock } from "@holdfast/core";
+import type { ServerVotes } from "@holdfast/core/node";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";

@@ -1,5 +1,5 @@
-import { type AcquireReply, type AcquireRequest, type Denial, EpochError } from "@holdfast/core";
-import { assertAcquire } from "@holdfast/core/requests";
+import { EpochError } from "@holdfast/core";
+import { type AcquireReply, type AcquireRequest, assertAcquire, type Denial } from "@holdfast/core/node";
 import type { Claim, Claims } from "./lock-file.ts";
 
 const dayUs = 24 * 60 * 60 * 1_000_000;

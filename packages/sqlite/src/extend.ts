@@ -1,5 +1,4 @@
-import type { ExtendReply, ExtendRequest } from "@holdfast/core";
-import { assertExtend } from "@holdfast/core/requests";
+import { assertExtend, type ExtendReply, type ExtendRequest } from "@holdfast/core/node";
 import { grant, highestFence } from "./acquire.ts";
 import type { Claims } from "./lock-file.ts";
 

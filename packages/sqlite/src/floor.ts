@@ -1,5 +1,4 @@
-import type { Floor, FloorRequest, ScanPortion } from "@holdfast/core";
-import { assertFloor } from "@holdfast/core/requests";
+import { assertFloor, type Floor, type FloorRequest, type ScanPortion } from "@holdfast/core/node";
 import type { Claims, LockFile } from "./lock-file.ts";
 
 /** Raises the floor of all counters, and the epoch, each unless it is as high already. */

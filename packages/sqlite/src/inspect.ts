@@ -1,4 +1,4 @@
-import type { NodeView } from "@holdfast/core";
+import type { NodeView } from "@holdfast/core/node";
 import type { LockFile } from "./lock-file.ts";
 
 /** Returns the owner of the resource, its remaining time, the fence counter, and the floor of all counters. */

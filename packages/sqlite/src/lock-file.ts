@@ -1,6 +1,6 @@
 import { utimesSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import type { Floor } from "@holdfast/core";
+import type { Floor } from "@holdfast/core/node";
 import { isBusy, type SqliteDatabase } from "./database.ts";
 
 /** What the file stores about one resource. */

@@ -1,5 +1,4 @@
-import type { ReleaseReply, ReleaseRequest } from "@holdfast/core";
-import { assertRelease } from "@holdfast/core/requests";
+import { assertRelease, type ReleaseReply, type ReleaseRequest } from "@holdfast/core/node";
 import type { Claims } from "./lock-file.ts";
 
 /** Frees those of the resources that the owner holds, and keeps their fence counters. */

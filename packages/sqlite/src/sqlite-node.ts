@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { LockNode } from "@holdfast/core";
-import { assertOptions, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkType } from "@holdfast/core/node";
 import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
 import { extend } from "./extend.ts";
 import { raiseFloor, scan } from "./floor.ts";

@@ -1,4 +1,4 @@
-import type { AcquireReply, AcquireRequest, ReleaseReply, ReleaseRequest } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, ReleaseReply, ReleaseRequest } from "@holdfast/core/node";
 import { acquire } from "./acquire.ts";
 import type { Claims } from "./lock-file.ts";
 import { release } from "./release.ts";

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch as watchFile } from "node:fs";
-import type { Unwatch } from "@holdfast/core";
+import type { Unwatch } from "@holdfast/core/node";
 import type { LockFile } from "./lock-file.ts";
 
 type OnReleased = (resource: string, next?: string) => void;

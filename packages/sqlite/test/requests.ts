@@ -1,4 +1,4 @@
-import type { AcquireRequest } from "@holdfast/core";
+import type { AcquireRequest } from "@holdfast/core/node";
 
 /** An `acquire` request with long times by default. */
 export function claimOf(

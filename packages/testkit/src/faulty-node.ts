@@ -13,7 +13,7 @@ import type {
   ScanPortion,
   ScanRequest,
   Unwatch,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** A fault in one call. Without one, the node answers immediately. */

@@ -1,4 +1,4 @@
-import type { LockNode, NodeView } from "@holdfast/core";
+import type { LockNode, NodeView } from "@holdfast/core/node";
 
 const resources = ["a", "b", "c"];
 const sharers = ["s1", "s2", "s3", "s \u0000'\"\\é"];

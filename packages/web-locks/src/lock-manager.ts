@@ -1,5 +1,5 @@
 import type { Redlock } from "@holdfast/core";
-import { assertOptions, checkMethods, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkMethods, checkType } from "@holdfast/core/node";
 import { readCall } from "./arguments.ts";
 import { NamedLocks } from "./named-locks.ts";
 import type { LockInfo, LockManager } from "./types.ts";

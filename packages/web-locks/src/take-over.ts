@@ -1,11 +1,5 @@
-import {
-  defaultNodeTimeoutMs,
-  type Lock,
-  type LockOptions,
-  type NodeSet,
-  type NodeView,
-  type Redlock,
-} from "@holdfast/core";
+import { defaultNodeTimeoutMs, type Lock, type LockOptions, type NodeSet, type Redlock } from "@holdfast/core";
+import type { NodeView } from "@holdfast/core/node";
 
 /** The upper limits of the random delay between two rounds, in milliseconds: the first one, and any. */
 const delayMs = 25;

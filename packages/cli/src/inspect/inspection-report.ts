@@ -1,5 +1,6 @@
 /** The report of `inspect`, as text and as JSON. */
-import type { Inspection, NodeInspection, NodeView } from "@holdfast/core";
+import type { Inspection, NodeInspection } from "@holdfast/core";
+import type { NodeView } from "@holdfast/core/node";
 import ms from "ms";
 import { reasonOf } from "../failures.ts";
 import { colors, printable } from "../output/print.ts";

@@ -1,5 +1,6 @@
 /** The report of `list`, as text and as JSON. */
-import type { Inspection, NodeView } from "@holdfast/core";
+import type { Inspection } from "@holdfast/core";
+import type { NodeView } from "@holdfast/core/node";
 import { reasonOf } from "../failures.ts";
 import { holderOf, inspectionRecord, ownersOn, timeOf } from "../inspect/inspection-report.ts";
 import { colors, printable } from "../output/print.ts";

@@ -12,7 +12,7 @@ import type {
   ReleaseRequest,
   ScanPortion,
   ScanRequest,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 import type { Limit } from "../settings.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
 import { plainNode, renamedNode } from "../world/renamed-node.ts";

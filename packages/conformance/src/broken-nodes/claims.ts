@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { AcquireRequest, LockNode } from "@holdfast/core";
+import type { AcquireRequest, LockNode } from "@holdfast/core/node";
 import { renamedNode } from "../world/renamed-node.ts";
 import { type BrokenNode, broken, brokenIf, claimEach, on, releasingSent, withDenials } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";

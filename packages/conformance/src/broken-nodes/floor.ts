@@ -1,6 +1,12 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { type AcquireReply, type AcquireRequest, EpochError, type FloorRequest, type LockNode } from "@holdfast/core";
-import { assertFloor } from "@holdfast/core/requests";
+import { EpochError } from "@holdfast/core";
+import {
+  type AcquireReply,
+  type AcquireRequest,
+  assertFloor,
+  type FloorRequest,
+  type LockNode,
+} from "@holdfast/core/node";
 import { dayMs } from "../world/durations.ts";
 import { type BrokenNode, brokenIf, on, type Wrapper, withDenials, withGrants } from "./broken-node.ts";
 

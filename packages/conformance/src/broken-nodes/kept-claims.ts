@@ -1,6 +1,11 @@
 import { setTimeout } from "node:timers/promises";
-import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode } from "@holdfast/core";
-import { assertAcquire } from "@holdfast/core/requests";
+import {
+  type AcquireReply,
+  type AcquireRequest,
+  assertAcquire,
+  type ExtendRequest,
+  type LockNode,
+} from "@holdfast/core/node";
 import { dayMs } from "../world/durations.ts";
 import { type BrokenNode, broken, brokenIf, forgetful } from "./broken-node.ts";
 

@@ -1,4 +1,4 @@
-import type { AcquireReply, AcquireRequest, ExtendReply, LockNode, NodeView, ReleaseReply } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, ExtendReply, LockNode, NodeView, ReleaseReply } from "@holdfast/core/node";
 import { type BrokenNode, broken, brokenIf, on, withDenials } from "./broken-node.ts";
 
 /** Replaces the held resources in each denial. */

@@ -1,4 +1,4 @@
-import type { LockNode, ScannedClaim, ScanPortion, ScanRequest } from "@holdfast/core";
+import type { LockNode, ScannedClaim, ScanPortion, ScanRequest } from "@holdfast/core/node";
 import { longMs } from "../world/durations.ts";
 import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { AcquireReply, AcquireRequest, LockNode, Sharer } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, LockNode, Sharer } from "@holdfast/core/node";
 import { shared } from "../world/client.ts";
 import { longMs } from "../world/durations.ts";
 import {

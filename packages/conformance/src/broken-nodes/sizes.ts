@@ -1,4 +1,4 @@
-import type { AcquireRequest } from "@holdfast/core";
+import type { AcquireRequest } from "@holdfast/core/node";
 import { type BrokenNode, broken, brokenIf, forgetful, on } from "./broken-node.ts";
 
 /** The same request for the first hundred of its resources. */

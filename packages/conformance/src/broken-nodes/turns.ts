@@ -1,4 +1,4 @@
-import type { LockNode, ReleaseRequest } from "@holdfast/core";
+import type { LockNode, ReleaseRequest } from "@holdfast/core/node";
 import { shared } from "../world/client.ts";
 import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 

@@ -1,4 +1,4 @@
-import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core/node";
 import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { AcquireReply } from "@holdfast/core";
+import type { AcquireReply } from "@holdfast/core/node";
 import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs, minuteMs } from "../world/durations.ts";

@@ -1,4 +1,5 @@
-import { EpochError, type LockNode, type NodeView } from "@holdfast/core";
+import { EpochError } from "@holdfast/core";
+import type { LockNode, NodeView } from "@holdfast/core/node";
 import { expect } from "vitest";
 import { type Fact, facts, factsNeeding, type LastingFact, lastingFactsNeeding } from "../fact.ts";
 import { type Client, freshOwner, type Resources, shared } from "../world/client.ts";

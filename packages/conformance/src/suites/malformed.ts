@@ -1,4 +1,4 @@
-import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
+import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core/node";
 import { expect } from "vitest";
 import { type Fact, facts } from "../fact.ts";
 import { longMs } from "../world/durations.ts";

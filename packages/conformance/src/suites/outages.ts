@@ -1,4 +1,4 @@
-import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
+import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core/node";
 import { expect } from "vitest";
 import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";

@@ -1,4 +1,4 @@
-import type { ScannedClaim } from "@holdfast/core";
+import type { ScannedClaim } from "@holdfast/core/node";
 import { expect } from "vitest";
 import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, type Scanned, shared } from "../world/client.ts";

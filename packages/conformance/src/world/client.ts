@@ -1,15 +1,15 @@
-import {
-  type AcquireReply,
-  EpochError,
-  type ExtendReply,
-  type Floor,
-  type LockNode,
-  type NodeView,
-  type ScannedClaim,
-  type ScanPortion,
-  type ScanRequest,
-  type Unwatch,
-} from "@holdfast/core";
+import { EpochError } from "@holdfast/core";
+import type {
+  AcquireReply,
+  ExtendReply,
+  Floor,
+  LockNode,
+  NodeView,
+  ScannedClaim,
+  ScanPortion,
+  ScanRequest,
+  Unwatch,
+} from "@holdfast/core/node";
 import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
 import { longMs } from "./durations.ts";
 import {

@@ -8,7 +8,7 @@ import type {
   ScanPortion,
   Sharer,
   Unwatch,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 
 /*
  * Validates the shape of replies before tests look at their meaning. The suite does not use core's validation, so that

@@ -1,4 +1,5 @@
-import type { Floor, JointSet, LockNode } from "@holdfast/core";
+import type { JointSet } from "@holdfast/core";
+import type { Floor, LockNode } from "@holdfast/core/node";
 import { MembershipError, type MembershipOptions, Operation, quorumsOf } from "./operation.ts";
 
 /** The options of {@link heal}. */

@@ -1,5 +1,5 @@
-import type { Floor, JointSet, LockNode } from "@holdfast/core";
-import { checkInteger } from "@holdfast/core/requests";
+import type { JointSet } from "@holdfast/core";
+import { checkInteger, type Floor, type LockNode } from "@holdfast/core/node";
 import {
   type EarlierClaim,
   MembershipError,

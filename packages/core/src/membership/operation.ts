@@ -1,16 +1,14 @@
+import { type Clock, InvalidReplyError, type JointSet, NodeTimeoutError, systemClock } from "@holdfast/core";
 import {
-  type Clock,
+  assertOptions,
+  checkInteger,
+  checkMethods,
   type Floor,
-  InvalidReplyError,
-  type JointSet,
   type LockNode,
-  NodeTimeoutError,
   type ScannedClaim,
   type ScanPortion,
   type ScanRequest,
-  systemClock,
-} from "@holdfast/core";
-import { assertOptions, checkInteger, checkMethods } from "@holdfast/core/requests";
+} from "@holdfast/core/node";
 
 /** The options that all operations on servers share. */
 export interface MembershipOptions {

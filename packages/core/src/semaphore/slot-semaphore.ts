@@ -8,7 +8,7 @@ import {
   RedlockClosedError,
   WaitTimeoutError,
 } from "@holdfast/core";
-import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkInteger, checkType } from "@holdfast/core/node";
 import { safeObserver } from "../observer.ts";
 import { Pause } from "../pause.ts";
 import type { PermitOptions, Permits, Semaphore, SemaphoreOptions } from "./api.ts";

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { type Lock, type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertOptions, assertRelease } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend, assertOptions, assertRelease } from "@holdfast/core/node";
 import { memoryNode } from "@holdfast/memory";
 import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";

@@ -1,4 +1,5 @@
-import { type AcquireRequest, LockHeldError, QuorumUnreachableError, Redlock, WaitTimeoutError } from "@holdfast/core";
+import { LockHeldError, QuorumUnreachableError, Redlock, WaitTimeoutError } from "@holdfast/core";
+import type { AcquireRequest } from "@holdfast/core/node";
 import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "../world.ts";

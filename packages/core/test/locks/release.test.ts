@@ -1,4 +1,5 @@
-import { type AcquireRequest, QuorumUnreachableError } from "@holdfast/core";
+import { QuorumUnreachableError } from "@holdfast/core";
+import type { AcquireRequest } from "@holdfast/core/node";
 import { describe, expect, it } from "vitest";
 import { claimOf, steal, type World, world } from "../world.ts";
 

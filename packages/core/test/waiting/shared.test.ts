@@ -1,4 +1,5 @@
-import type { AcquireRequest, Lock, LockOptions, Redlock, RedlockOptions, ReleaseRequest } from "@holdfast/core";
+import type { Lock, LockOptions, Redlock, RedlockOptions } from "@holdfast/core";
+import type { AcquireRequest, ReleaseRequest } from "@holdfast/core/node";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
+import { assertOptions, checkInteger, checkType } from "@holdfast/core/node";
 import { timerMsMax } from "../deadline.ts";
 import { isWellFormed } from "../keys.ts";
 

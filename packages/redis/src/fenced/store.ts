@@ -1,4 +1,4 @@
-import { checkInteger } from "@holdfast/core/requests";
+import { checkInteger } from "@holdfast/core/node";
 import { messageOf, notConnected } from "../client-errors.ts";
 import { within } from "../deadline.ts";
 import { fencedScript } from "../generated/fenced-script.ts";

@@ -1,5 +1,4 @@
-import type { FenceFloor, FloorRequest, NodeView, ScannedClaim } from "@holdfast/core";
-import { assertFloor } from "@holdfast/core/requests";
+import { assertFloor, type FenceFloor, type FloorRequest, type NodeView, type ScannedClaim } from "@holdfast/core/node";
 import { isAboutSlots, notConnected, shardError } from "../client-errors.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";

@@ -1,4 +1,5 @@
-import { type AcquireRequest, type AttemptSettledEvent, EpochError, type Lock } from "@holdfast/core";
+import { type AttemptSettledEvent, EpochError, type Lock } from "@holdfast/core";
+import type { AcquireRequest } from "@holdfast/core/node";
 import { describeFault } from "../report/describe-fault.ts";
 import type { Log } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";

@@ -1,4 +1,4 @@
-import type { NodeView } from "@holdfast/core";
+import type { NodeView } from "@holdfast/core/node";
 import type { TimelineEvent } from "../report/timeline.ts";
 import type { Fault, NodeCrash, Partition, Pause, PauseBeforeActing, Suspension } from "../scenario/fault.ts";
 import { operatorName } from "../scenario/scenario.ts";

@@ -5,7 +5,7 @@ import type {
   NodeRequest,
   ReleaseReply,
   ReleaseRequest,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 import type { ReplyOutcome } from "../history/trace.ts";
 import type { Remark } from "./timeline.ts";
 

@@ -6,7 +6,7 @@ import type {
   Grant,
   LockNode,
   ReleaseReply,
-} from "@holdfast/core";
+} from "@holdfast/core/node";
 import type { Attempt } from "../history/recorder.ts";
 import type { ExchangeKind } from "../history/trace.ts";
 import { type Asked, describeReply, describeRequest, type Method, outcomeOf } from "../report/describe-reply.ts";

@@ -1,4 +1,5 @@
-import type { Clock, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import type { Clock } from "@holdfast/core";
+import type { LockNode, NodeView, Unwatch } from "@holdfast/core/node";
 import type { CounterLoss } from "../history/history.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";

@@ -1,4 +1,4 @@
-import type { Floor, LockNode, ScanPortion } from "@holdfast/core";
+import type { Floor, LockNode, ScanPortion } from "@holdfast/core/node";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { type Exchange, Link } from "./link.ts";

@@ -1,4 +1,4 @@
-import type { LockNode, Unwatch } from "@holdfast/core";
+import type { LockNode, Unwatch } from "@holdfast/core/node";
 import { describeNext } from "../report/describe-reply.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { FailedWatch, LateNotification, LostNotification, RepeatedNotification } from "../scenario/fault.ts";

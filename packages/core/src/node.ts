@@ -1,12 +1,37 @@
 /**
- * Checks for adapter authors: of a node's options, and of the requests that it receives. Core itself sends only valid
- * ones.
+ * For authors of adapters: what a lock node is, and checks of its options and of the requests that it receives. Core itself
+ * sends only valid requests.
  */
 import { describeValue } from "./arguments.ts";
 import type { FloorRequest } from "./fence-floor.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 export { assertOptions, checkInteger, checkMethods, checkType } from "./arguments.ts";
+export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
+export type {
+  AcquireReply,
+  AcquireRequest,
+  Denial,
+  ExtendReply,
+  ExtendRequest,
+  Grant,
+  LockNode,
+  NodeRequest,
+  NodeView,
+  ReleaseReply,
+  ReleaseRequest,
+  ServerVote,
+  ServerVotes,
+  Sharer,
+} from "./lock-node.ts";
+export type {
+  AcquireHints,
+  DenialHints,
+  ReleaseHints,
+  ReleaseNotifier,
+  ReleaseReplyHints,
+  Unwatch,
+} from "./release-notifier.ts";
 
 /**
  * Throws unless the contract allows this acquire request, so that a node never claims anything by guesswork.
@@ -16,7 +41,7 @@ export { assertOptions, checkInteger, checkMethods, checkType } from "./argument
  * @example
  * ```ts
  * import type { AcquireRequest } from "@holdfast/core";
- * import { assertAcquire } from "@holdfast/core/requests";
+ * import { assertAcquire } from "@holdfast/core/node";
  *
  * async function acquire(request: AcquireRequest) {
  *   assertAcquire(request);
@@ -44,7 +69,7 @@ export function assertAcquire(request: AcquireRequest): void {
  *
  * @example
  * ```ts
- * import { assertExtend } from "@holdfast/core/requests";
+ * import { assertExtend } from "@holdfast/core/node";
  *
  * assertExtend({ resources: ["r"], owner: "me", ttlMs: 1_000, fence: 1, rejoin: false, timeoutMs: 50 });
  * ```
@@ -65,7 +90,7 @@ export function assertExtend(request: ExtendRequest): void {
  *
  * @example
  * ```ts
- * import { assertRelease } from "@holdfast/core/requests";
+ * import { assertRelease } from "@holdfast/core/node";
  *
  * assertRelease({ resources: ["r"], owner: "me", timeoutMs: 50 });
  * ```
@@ -85,7 +110,7 @@ export function assertRelease(request: ReleaseRequest): void {
  *
  * @example
  * ```ts
- * import { assertFloor } from "@holdfast/core/requests";
+ * import { assertFloor } from "@holdfast/core/node";
  *
  * assertFloor({ floor: 1_700_000_000_000_000, epoch: 2, timeoutMs: 50 });
  * ```
