@@ -70,7 +70,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
   const isHeldBy = (owner: string, resources: readonly string[], nowMs: number): boolean =>
     resources.every((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
-  const highestFence = (resources: readonly string[]): number => Math.max(...resources.map(claims.fenceOf));
+  // No call takes as many arguments as a request may name resources.
+  const highestFence = (resources: readonly string[]): number =>
+    resources.reduce((highest, resource) => Math.max(highest, claims.fenceOf(resource)), 0);
 
   /**
    * Returns what keeps a request from the resource for longest: a claim, or the reservation for an exclusive waiter

@@ -43,5 +43,5 @@ export function grant(claims: Claims, found: readonly Claim[], owner: string, tt
 
 /** The highest fence counter among several resources. */
 export function highestFence(found: readonly Claim[]): number {
-  return Math.max(...found.map((claim) => claim.fence));
+  return found.reduce((highest, { fence }) => Math.max(highest, fence), 0);
 }
