@@ -11,8 +11,8 @@ import {
   type Denial,
   type LockNode,
 } from "@holdfast/core/node";
-import { type Claim, type ClaimRequest, createClaims } from "./claims.ts";
-import { createWaitingLists } from "./waiting-lists.ts";
+import { type Claim, type ClaimRequest, Claims } from "./claims.ts";
+import { createWaitingLists, type WaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with all the optional methods. */
 export type MemoryNode = Required<Omit<LockNode, "verifiesServer" | "suggestedTimeoutMs">>;
@@ -62,47 +62,203 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   checkType("fenceTtlMs", "number", fenceTtlMs);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   checkCounters(counters);
-  const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
-  const claims = createClaims(clock, fenceTtlMs, counters);
-  const waitingLists = createWaitingLists(clock);
-  let floor = 0;
-  let epoch = 0;
+  return new Memory(name, clock, new Claims(clock, fenceTtlMs, counters));
+}
 
-  const isHeldBy = (owner: string, resources: readonly string[], nowMs: number): boolean =>
-    resources.every((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
-  // No call takes as many arguments as a request may name resources.
-  const highestFence = (resources: readonly string[]): number =>
-    resources.reduce((highest, resource) => Math.max(highest, claims.fenceOf(resource)), 0);
+type OnReleased = (resource: string, next: string | undefined) => void;
+
+/** The methods of the contract are properties, so that `{ ...node }` has them. */
+class Memory implements MemoryNode {
+  readonly name: string;
+  readonly #clock: Pick<Clock, "monotonicMs" | "wallMs">;
+  readonly #claims: Claims;
+  readonly #waitingLists: WaitingLists;
+  readonly #watchers = new Map<string, Set<OnReleased>>();
+  #floor = 0;
+  #epoch = 0;
+
+  constructor(name: string, clock: Pick<Clock, "monotonicMs" | "wallMs">, claims: Claims) {
+    this.name = name;
+    this.#clock = clock;
+    this.#claims = claims;
+    this.#waitingLists = createWaitingLists(clock);
+  }
+
+  readonly acquire: MemoryNode["acquire"] = async (request) => {
+    assertAcquire(request);
+    const { resources, owner, ttlMs, fenceHint, shared = false, epoch: clientEpoch = 1, waiter } = request;
+    const nodeEpoch = this.#epoch;
+    if (nodeEpoch > 0 && Math.abs(clientEpoch - nodeEpoch) > 1) throw new EpochError(nodeEpoch, clientEpoch);
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isHeldBy(owner, resources, nowMs)) return { granted: true, fence: this.#highestFence(resources) };
+    const denial = this.#denialOf(request, nowMs);
+    if (denial !== undefined) return denial;
+    for (const resource of resources) {
+      if (waiter !== undefined) this.#waitingLists.remove(resource, waiter, shared);
+      if (!shared) this.#waitingLists.endReservation(resource);
+    }
+    const highest = Math.max(this.#floor, this.#highestFence(resources));
+    const hint = Math.min(fenceHint, Math.floor(this.#clock.wallMs() * 1000) + maxHintAheadUs);
+    const fence = this.#claims.joins(request, nowMs) ? highest : Math.max(1 + highest, hint);
+    return { granted: true, fence: this.#grant(request, nowMs, nowMs + ttlMs, fence) };
+  };
+
+  readonly extend: MemoryNode["extend"] = async (request) => {
+    assertExtend(request);
+    const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isHeldBy(owner, resources, nowMs)) {
+      for (const resource of resources) this.#claims.extend(resource, owner, nowMs + ttlMs, fence);
+      return { held: true, fence: this.#highestFence(resources) };
+    }
+    const isBlocked = (resource: string): boolean =>
+      !(shared && this.#claims.areShared(resource, nowMs)) &&
+      this.#claims.longestOn(resource, nowMs, owner) !== undefined;
+    const rejoined = rejoin && !resources.some(isBlocked);
+    if (rejoined) {
+      const least = this.#highestFence(resources) + (this.#claims.joins(request, nowMs) ? 0 : 1);
+      this.#grant(request, nowMs, nowMs + ttlMs, Math.max(least, fence));
+    }
+    return { held: false, rejoined };
+  };
+
+  readonly release: MemoryNode["release"] = async (request) => {
+    assertRelease(request);
+    const { resources, owner, waiter, undo } = request;
+    const nowMs = this.#clock.monotonicMs();
+    const held = new Set(resources.filter((resource) => this.#claims.endOf(resource, owner, nowMs) !== undefined));
+    let next: string | undefined;
+    for (const resource of resources) {
+      const wasShared = this.#claims.areShared(resource, nowMs);
+      this.#claims.end(resource, owner); // an expired claim as well, which a clock that is set back would revive
+      if (!held.has(resource)) continue;
+      if (undo || this.#claims.areShared(resource, nowMs)) continue;
+      const named = this.#waitingLists.takeNext(resource, wasShared, waiter);
+      this.#announce(resource, named.length > 0 ? named : [undefined]);
+      next ??= named[0];
+    }
+    return { released: held.size > 0, ...(next !== undefined && { next }) };
+  };
+
+  readonly watch: MemoryNode["watch"] = async (resources, onReleased) => {
+    // A new function for each watch, in case the same `onReleased` watches twice.
+    const watcher = (resource: string, next: string | undefined): void => onReleased(resource, next);
+    for (const resource of resources) {
+      this.#watchers.set(resource, (this.#watchers.get(resource) ?? new Set()).add(watcher));
+    }
+    return async () => {
+      for (const resource of resources) {
+        this.#watchers.get(resource)?.delete(watcher);
+        if (this.#watchers.get(resource)?.size === 0) this.#watchers.delete(resource);
+      }
+    };
+  };
+
+  readonly close: MemoryNode["close"] = async () => {
+    this.#watchers.clear();
+  };
+
+  readonly inspect: MemoryNode["inspect"] = async (resource) => {
+    const nowMs = this.#clock.monotonicMs();
+    const { owner = null, endMs } = this.#claims.longestOn(resource, nowMs) ?? {};
+    const sharers = this.#claims.sharedOn(resource, nowMs).map((claim) => {
+      return { owner: claim.owner, remainingMs: claim.endMs - nowMs };
+    });
+    return {
+      owner,
+      remainingMs: endMs === undefined ? null : endMs - nowMs,
+      ...(sharers.length > 0 && { sharers }),
+      fence: this.#claims.fenceOf(resource),
+      ...(this.#floor > 0 && { floor: this.#floor }),
+    };
+  };
+
+  readonly raiseFloor: MemoryNode["raiseFloor"] = async (request) => {
+    assertFloor(request);
+    const lowest = this.#claims.raiseAll(request.floor);
+    if (lowest === undefined) this.#floor = Math.max(this.#floor, request.floor);
+    this.#epoch = Math.max(this.#epoch, request.epoch);
+    return { floor: lowest ?? this.#floor, epoch: this.#epoch };
+  };
+
+  readonly scan: MemoryNode["scan"] = async ({ cursor: given, claims: wantsClaims = true }) => {
+    const { fences, resources, cursor } = this.#claims.scan(given, wantsClaims);
+    const nowMs = this.#clock.monotonicMs();
+    const claimsOf = (resource: string) => {
+      const exclusive = this.#claims.longestOn(resource, nowMs);
+      const shared = this.#claims.sharedOn(resource, nowMs);
+      const all = shared.length > 0 || exclusive === undefined ? shared : [exclusive];
+      return all.map(({ owner, endMs }) => ({ resource, owner, remainingMs: endMs - nowMs }));
+    };
+    return {
+      counters: fences.length,
+      highest: Math.max(0, ...fences),
+      claims: resources.flatMap(claimsOf),
+      ...(cursor !== undefined && { cursor }),
+    };
+  };
+
+  #isHeldBy(owner: string, resources: readonly string[], nowMs: number): boolean {
+    return resources.every((resource) => this.#claims.endOf(resource, owner, nowMs) !== undefined);
+  }
+
+  /** No call takes as many arguments as a request may name resources. */
+  #highestFence(resources: readonly string[]): number {
+    return resources.reduce((highest, resource) => Math.max(highest, this.#claims.fenceOf(resource)), 0);
+  }
 
   /**
    * Returns what keeps a request from the resource for longest: a claim, or the reservation for an exclusive waiter
    * while others share it.
    */
-  const blockerOf = (resource: string, request: AcquireRequest, nowMs: number): Claim | undefined => {
+  #blockerOf(resource: string, request: AcquireRequest, nowMs: number): Claim | undefined {
     const { owner, takeover, shared = false } = request;
+    const claims = this.#claims;
     if (!shared || !claims.areShared(resource, nowMs)) return claims.longestOn(resource, nowMs, takeover);
     const ownEndMs = claims.endOf(resource, owner, nowMs);
     if (ownEndMs !== undefined) return { owner, endMs: ownEndMs };
-    const endMs = waitingLists.reservedUntil(resource);
+    const endMs = this.#waitingLists.reservedUntil(resource);
     const longest = claims.longestOn(resource, nowMs);
     return endMs === undefined || longest === undefined ? undefined : { owner: longest.owner, endMs };
-  };
+  }
 
-  const grant = (request: ClaimRequest, nowMs: number, endMs: number, fence: number): number => {
+  #grant(request: ClaimRequest, nowMs: number, endMs: number, fence: number): number {
     if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${request.resources} is used up`);
-    claims.grant(request, nowMs, endMs, fence);
+    this.#claims.grant(request, nowMs, endMs, fence);
     return fence;
-  };
+  }
 
-  const announce = (resource: string, named: readonly (string | undefined)[]): void => {
+  #announce(resource: string, named: readonly (string | undefined)[]): void {
     for (const next of named) {
-      for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+      for (const onReleased of this.#watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
     }
-  };
+  }
+
+  /** Denies the request if anything blocks it. */
+  #denialOf(request: AcquireRequest, nowMs: number): Denial | undefined {
+    const { resources, owner, waiter } = request;
+    let last: Claim | undefined;
+    const heldResources: string[] = [];
+    for (const resource of resources) {
+      const blocker = this.#blockerOf(resource, request, nowMs);
+      if (blocker === undefined) continue;
+      if (last === undefined || blocker.endMs > last.endMs) last = blocker;
+      // A claim of the same owner also blocks a request for more resources, but does not block other callers.
+      if (blocker.owner !== owner) heldResources.push(resource);
+    }
+    if (last === undefined) return undefined;
+    if (waiter !== undefined) this.#waitFor(request, waiter, nowMs);
+    const holder = last.owner !== owner && { holder: last.owner };
+    const retryAfterMs = last.endMs - nowMs;
+    return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
+  }
+
   /**
    * Adds the waiter to the lists of the held resources, and removes it from the others, where it would delay waiters.
    */
-  const waitFor = ({ resources, takeover, shared = false }: AcquireRequest, waiter: string, nowMs: number): void => {
+  #waitFor({ resources, takeover, shared = false }: AcquireRequest, waiter: string, nowMs: number): void {
+    const claims = this.#claims;
+    const waitingLists = this.#waitingLists;
     for (const resource of resources) {
       if (claims.longestOn(resource, nowMs, takeover) !== undefined) {
         waitingLists.add(resource, waiter, shared, claims.fenceOf(resource));
@@ -110,143 +266,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         continue;
       }
       waitingLists.remove(resource, waiter, shared);
-      announce(resource, waitingLists.takeNext(resource));
+      this.#announce(resource, waitingLists.takeNext(resource));
     }
-  };
-
-  /** Denies the request if anything blocks it. */
-  const denialOf = (request: AcquireRequest, nowMs: number): Denial | undefined => {
-    const { resources, owner, waiter } = request;
-    let last: Claim | undefined;
-    const heldResources: string[] = [];
-    for (const resource of resources) {
-      const blocker = blockerOf(resource, request, nowMs);
-      if (blocker === undefined) continue;
-      if (last === undefined || blocker.endMs > last.endMs) last = blocker;
-      // A claim of the same owner also blocks a request for more resources, but does not block other callers.
-      if (blocker.owner !== owner) heldResources.push(resource);
-    }
-    if (last === undefined) return undefined;
-    if (waiter !== undefined) waitFor(request, waiter, nowMs);
-    const holder = last.owner !== owner && { holder: last.owner };
-    const retryAfterMs = last.endMs - nowMs;
-    return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
-  };
-
-  return {
-    name,
-
-    async acquire(request) {
-      assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, shared = false, epoch: clientEpoch = 1, waiter } = request;
-      if (epoch > 0 && Math.abs(clientEpoch - epoch) > 1) throw new EpochError(epoch, clientEpoch);
-      const nowMs = clock.monotonicMs();
-      if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
-      const denial = denialOf(request, nowMs);
-      if (denial !== undefined) return denial;
-      for (const resource of resources) {
-        if (waiter !== undefined) waitingLists.remove(resource, waiter, shared);
-        if (!shared) waitingLists.endReservation(resource);
-      }
-      const highest = Math.max(floor, highestFence(resources));
-      const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
-      const fence = claims.joins(request, nowMs) ? highest : Math.max(1 + highest, hint);
-      return { granted: true, fence: grant(request, nowMs, nowMs + ttlMs, fence) };
-    },
-
-    async extend(request) {
-      assertExtend(request);
-      const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
-      const nowMs = clock.monotonicMs();
-      if (isHeldBy(owner, resources, nowMs)) {
-        for (const resource of resources) claims.extend(resource, owner, nowMs + ttlMs, fence);
-        return { held: true, fence: highestFence(resources) };
-      }
-      const isBlocked = (resource: string): boolean =>
-        !(shared && claims.areShared(resource, nowMs)) && claims.longestOn(resource, nowMs, owner) !== undefined;
-      const rejoined = rejoin && !resources.some(isBlocked);
-      if (rejoined) {
-        const least = highestFence(resources) + (claims.joins(request, nowMs) ? 0 : 1);
-        grant(request, nowMs, nowMs + ttlMs, Math.max(least, fence));
-      }
-      return { held: false, rejoined };
-    },
-
-    async release(request) {
-      assertRelease(request);
-      const { resources, owner, waiter, undo } = request;
-      const nowMs = clock.monotonicMs();
-      const held = resources.filter((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
-      let next: string | undefined;
-      for (const resource of resources) {
-        const wasShared = claims.areShared(resource, nowMs);
-        claims.end(resource, owner); // an expired claim as well, which a clock that is set back would revive
-        if (!held.includes(resource)) continue;
-        if (undo || claims.areShared(resource, nowMs)) continue;
-        const named = waitingLists.takeNext(resource, wasShared, waiter);
-        announce(resource, named.length > 0 ? named : [undefined]);
-        next ??= named[0];
-      }
-      return { released: held.length > 0, ...(next !== undefined && { next }) };
-    },
-
-    async watch(resources, onReleased) {
-      // A new function for each watch, in case the same `onReleased` watches twice.
-      const watcher = (resource: string, next: string | undefined): void => onReleased(resource, next);
-      for (const resource of resources) {
-        watchers.set(resource, (watchers.get(resource) ?? new Set()).add(watcher));
-      }
-      return async () => {
-        for (const resource of resources) {
-          watchers.get(resource)?.delete(watcher);
-          if (watchers.get(resource)?.size === 0) watchers.delete(resource);
-        }
-      };
-    },
-
-    async close() {
-      watchers.clear();
-    },
-
-    async inspect(resource) {
-      const nowMs = clock.monotonicMs();
-      const { owner = null, endMs } = claims.longestOn(resource, nowMs) ?? {};
-      const sharers = claims.sharedOn(resource, nowMs).map((claim) => {
-        return { owner: claim.owner, remainingMs: claim.endMs - nowMs };
-      });
-      return {
-        owner,
-        remainingMs: endMs === undefined ? null : endMs - nowMs,
-        ...(sharers.length > 0 && { sharers }),
-        fence: claims.fenceOf(resource),
-        ...(floor > 0 && { floor }),
-      };
-    },
-
-    async raiseFloor(request) {
-      assertFloor(request);
-      const lowest = claims.raiseAll(request.floor);
-      if (lowest === undefined) floor = Math.max(floor, request.floor);
-      epoch = Math.max(epoch, request.epoch);
-      return { floor: lowest ?? floor, epoch };
-    },
-
-    async scan({ cursor: given, claims: wantsClaims = true }) {
-      const { fences, resources, cursor } = claims.scan(given, wantsClaims);
-      const nowMs = clock.monotonicMs();
-      const claimsOf = (resource: string) => {
-        const exclusive = claims.longestOn(resource, nowMs);
-        const all = claims.areShared(resource, nowMs) ? claims.sharedOn(resource, nowMs) : exclusive ? [exclusive] : [];
-        return all.map(({ owner, endMs }) => ({ resource, owner, remainingMs: endMs - nowMs }));
-      };
-      return {
-        counters: fences.length,
-        highest: Math.max(0, ...fences),
-        claims: resources.flatMap(claimsOf),
-        ...(cursor !== undefined && { cursor }),
-      };
-    },
-  };
+  }
 }
 
 function checkCounters(counters: number): void {
