@@ -1,6 +1,6 @@
 import type { Settings } from "./settings.ts";
 import type { Offers } from "./topics.ts";
-import { type Client, clientOf } from "./world/client.ts";
+import { Client } from "./world/client.ts";
 import { within } from "./world/within.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
       noOtherProcess,
     );
     const { node, server, rivalModule, advance } = subject;
-    const client = clientOf(node, timeoutMs);
+    const client = new Client(node, timeoutMs);
     // A node that fails in these probes fails in its tests, which say why.
     return {
       watch: node.watch !== undefined,

@@ -51,25 +51,8 @@ export function encoderFor(prefix: string, restartGuardMs: number, isCluster: bo
   return latest.encoder;
 }
 
-function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
-  const template = noTemplate;
-  const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
-  const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
-
-  /**
-   * Returns the first lock key. Throws if the resources cannot be locked together, or if the ttl is longer than the
-   * guard: the server could forget the claim in a restart, and grant its resources again.
-   */
-  const firstKeyOf = (resources: readonly string[], ttlMs: number = 0): string => {
-    const first = lockKey(prefix, resources[0] as string);
-    for (let index = 1; index < resources.length; index++) lockKey(prefix, resources[index] as string);
-    const error = isCluster && resources.length > 1 ? slotsError(prefix, resources) : undefined;
-    if (error !== undefined) throw error;
-    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return first;
-    const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
-    throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
-  };
-
+/** Returns a function that makes the template of calls with these operations. */
+function createTemplates(prefix: string, restartGuardMs: number, fenceKeyOf: (slot: number) => string) {
   const addLockScriptKeys = (words: string[], resources: readonly string[]): void => {
     for (const resource of resources) {
       const lock = prefix + resource;
@@ -78,7 +61,7 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
     }
   };
 
-  const templateFor = (operations: readonly Operation[], script: Script): CallTemplate => {
+  return (operations: readonly Operation[], script: Script): CallTemplate => {
     const isCommon = script === commonScript;
     const records: OperationRecord[] = [];
     const words: string[] = [];
@@ -99,6 +82,28 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
     }
     return { records, script, callId, keyCount, words, text: "", textOf: "" };
   };
+}
+
+function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
+  const template = noTemplate;
+  const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
+  const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
+
+  /**
+   * Returns the first lock key. Throws if the resources cannot be locked together, or if the ttl is longer than the
+   * guard: the server could forget the claim in a restart, and grant its resources again.
+   */
+  const firstKeyOf = (resources: readonly string[], ttlMs: number = 0): string => {
+    const first = lockKey(prefix, resources[0] as string);
+    for (let index = 1; index < resources.length; index++) lockKey(prefix, resources[index] as string);
+    const error = isCluster && resources.length > 1 ? slotsError(prefix, resources) : undefined;
+    if (error !== undefined) throw error;
+    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return first;
+    const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
+    throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
+  };
+
+  const templateFor = createTemplates(prefix, restartGuardMs, fenceKeyOf);
 
   return {
     acquire: rememberingLast((request) => {

@@ -5,6 +5,7 @@ import type {
   Floor,
   LockNode,
   NodeView,
+  ReleaseReply,
   ScannedClaim,
   ScanPortion,
   ScanRequest,
@@ -65,40 +66,6 @@ export interface Scanned {
   readonly portions: readonly ScanPortion[];
 }
 
-/**
- * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure points at the
- * line that made the call, and names the likely mistake.
- */
-export interface Client {
-  readonly node: LockNode;
-  acquire(owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply>;
-  /** Acquires, fails unless that is granted, and returns the fence. */
-  grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number>;
-  /** Acquires, fails unless that is denied, and returns the `retryAfterMs` of the reply. */
-  deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined>;
-  /** Acquires, and fails unless that rejects with an {@link EpochError}. */
-  refuse(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<void>;
-  extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply>;
-  /** Extends, fails unless the claim is held, and returns the fence. */
-  hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number>;
-  /** Releases, and returns whether that freed anything. */
-  release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean>;
-  /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
-  free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined>;
-  /** Fails if the node does not offer it. */
-  inspect(resource: string): Promise<NodeView>;
-  /** Raises the floor and the epoch, both by default to 0. Fails if the node does not offer it. */
-  raiseFloor(minimum?: Partial<Floor>): Promise<Floor>;
-  /** Reads one portion. Fails if the node does not offer it. */
-  scanPortion(cursor?: string): Promise<ScanPortion>;
-  /** Reads all portions of a series. Fails if the node does not offer it, or if the series does not end. */
-  scan(wants?: Pick<ScanRequest, "claims">): Promise<Scanned>;
-  /** Fails if the node does not offer it. */
-  watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
-  /** Fails if the node does not offer it. */
-  close(): Promise<void>;
-}
-
 /** Returns an unused owner, for claims whose owner does not matter to the test. */
 export function freshOwner(): string {
   return crypto.randomUUID();
@@ -121,18 +88,157 @@ function failed(site: CallSite, usual: string, result: string, mistake: string |
   return mistake === undefined ? errorAt(site, `${usual}: ${result}`) : errorAt(site, result, mistake);
 }
 
-/** Wraps a node for a test. */
-export function clientOf(node: LockNode, timeoutMs: number): Client {
+/**
+ * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure points at the
+ * line that made the call, and names the likely mistake.
+ */
+export class Client {
+  readonly node: LockNode;
+  readonly #timeoutMs: number;
+
+  /**
+   * @param node the node under test
+   * @param timeoutMs how long a call may take, in milliseconds
+   */
+  constructor(node: LockNode, timeoutMs: number) {
+    this.node = node;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async acquire(owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply> {
+    return this.#acquire(callSiteOf(this.acquire), owner, resources, terms);
+  }
+
+  /** Acquires, fails unless that is granted, and returns the fence. */
+  async grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number> {
+    const site = callSiteOf(this.grant);
+    const reply = await this.#acquire(site, owner, resources, terms);
+    if (reply.granted) return reply.fence;
+    const result = `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`;
+    throw failed(site, mistakes.denied, result, mistake);
+  }
+
+  /** Acquires, fails unless that is denied, and returns the `retryAfterMs` of the reply. */
+  async deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined> {
+    const site = callSiteOf(this.deny);
+    const reply = await this.#acquire(site, owner, resources, terms);
+    if (!reply.granted) return reply.retryAfterMs;
+    const result = `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`;
+    throw failed(site, mistakes.granted, result, mistake);
+  }
+
+  /** Acquires, and fails unless that rejects with an {@link EpochError}. */
+  async refuse(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<void> {
+    const site = callSiteOf(this.refuse);
+    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
+    const call = Promise.resolve().then(() => this.node.acquire(Object.freeze(request)));
+    const answered = await within(this.#timeoutMs, "acquire()", call).then(
+      ({ granted }) => (granted ? "granted" : "denied"),
+      (error) => (error instanceof EpochError ? undefined : `rejected with ${error}`),
+    );
+    if (answered === undefined) return;
+    const result = `acquire() of epoch ${terms?.epoch ?? "1, which is the default,"} ${answered}`;
+    throw failed(site, mistakes.served, `${result}, but must reject with an EpochError`, mistake);
+  }
+
+  async extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply> {
+    return this.#extend(callSiteOf(this.extend), owner, resources, terms);
+  }
+
+  /** Extends, fails unless the claim is held, and returns the fence. */
+  async hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number> {
+    const site = callSiteOf(this.hold);
+    const reply = await this.#extend(site, owner, resources, terms);
+    if (reply.held) return reply.fence;
+    const answered = reply.rejoined ? "rejoined" : "not held";
+    const result = `extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`;
+    throw failed(site, mistakes.notHeld, result, mistake);
+  }
+
+  /** Releases, and returns whether that freed anything. */
+  async release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean> {
+    return (await this.#release(callSiteOf(this.release), owner, resources, terms)).released;
+  }
+
+  /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
+  async free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined> {
+    const site = callSiteOf(this.free);
+    const { released, next } = await this.#release(site, owner, resources, terms);
+    if (released) return next;
+    const result = `release() of ${say(resources)} by ${say(owner)} freed nothing`;
+    throw failed(site, mistakes.nothingFreed, result, mistake);
+  }
+
+  /** Fails if the node does not offer it. */
+  async inspect(resource: string): Promise<NodeView> {
+    const site = callSiteOf(this.inspect);
+    return this.#answer(
+      site,
+      "inspect()",
+      () => offered(this.node.inspect, "inspect").call(this.node, resource),
+      readNodeView,
+    );
+  }
+
+  /** Raises the floor and the epoch, both by default to 0. Fails if the node does not offer it. */
+  async raiseFloor({ floor = 0, epoch = 0 }: Partial<Floor> = {}): Promise<Floor> {
+    const site = callSiteOf(this.raiseFloor);
+    const request = Object.freeze({ floor, epoch, timeoutMs: this.#timeoutMs });
+    const call = () => offered(this.node.raiseFloor, "raiseFloor").call(this.node, request);
+    return this.#answer(site, "raiseFloor()", call, (reply) => readFloor(reply, request));
+  }
+
+  /** Reads one portion. Fails if the node does not offer it. */
+  async scanPortion(cursor?: string): Promise<ScanPortion> {
+    return this.#scanPortion(callSiteOf(this.scanPortion), cursor);
+  }
+
+  /** Reads all portions of a series. Fails if the node does not offer it, or if the series does not end. */
+  async scan(wants: Pick<ScanRequest, "claims"> = {}): Promise<Scanned> {
+    const site = callSiteOf(this.scan);
+    const portions: ScanPortion[] = [];
+    for (let cursor: string | undefined; portions.length < portionsMax; ) {
+      const portion = await this.#scanPortion(site, cursor, wants);
+      portions.push(portion);
+      if (portion.cursor === undefined) return seriesOf(portions);
+      cursor = portion.cursor;
+    }
+    throw errorAt(site, `scan() has not ended after ${portionsMax} portions`, "the series of portions does not end");
+  }
+
+  /** Fails if the node does not offer it. */
+  async watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch> {
+    const site = callSiteOf(this.watch);
+    const names = sorted(resources);
+    return this.#answer(
+      site,
+      "watch()",
+      () => offered(this.node.watch, "watch").call(this.node, names, onReleased),
+      readUnwatch,
+    );
+  }
+
+  /** Fails if the node does not offer it. */
+  async close(): Promise<void> {
+    const site = callSiteOf(this.close);
+    await this.#answer(
+      site,
+      "close()",
+      async () => offered(this.node.close, "close").call(this.node),
+      () => {},
+    );
+  }
+
   /** Makes a call and reads its reply. An error names the call, as the adapter's own error may not, and points at it. */
-  const answer = async <T>(
+  async #answer<T>(
     site: CallSite,
     method: string,
     call: () => Promise<unknown>,
     read: (value: unknown) => T,
-  ) => {
+  ): Promise<T> {
     let value: unknown;
     try {
-      value = await within(timeoutMs, method, Promise.resolve().then(call));
+      value = await within(this.#timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
       throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
     }
@@ -141,118 +247,35 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     } catch (error) {
       throw errorAt(site, `${method} resolved with ${describe(value)}: ${(error as Error).message}`);
     }
-  };
-  const acquire = async (site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms) => {
-    const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-    const call = () => node.acquire(Object.freeze(request));
-    return answer(site, "acquire()", call, (reply) => readAcquireReply(reply, request.resources));
-  };
-  const extend = async (site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}) => {
+  }
+
+  async #acquire(site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply> {
+    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
+    const call = () => this.node.acquire(Object.freeze(request));
+    return this.#answer(site, "acquire()", call, (reply) => readAcquireReply(reply, request.resources));
+  }
+
+  async #extend(site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}): Promise<ExtendReply> {
     const { fence = 1 } = terms;
-    const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
-    const call = () => node.extend(Object.freeze(request));
-    return answer(site, "extend()", call, (reply) => readExtendReply(reply, fence));
-  };
-  const release = async (site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms) => {
-    const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ...terms });
-    return answer(site, "release()", () => node.release(request), readReleaseReply);
-  };
-  const scanPortion = async (site: CallSite, cursor: string | undefined, wants: Pick<ScanRequest, "claims"> = {}) => {
-    const request = Object.freeze({ timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
-    return answer(site, "scan()", () => offered(node.scan, "scan").call(node, request), readScanPortion);
-  };
-  const client: Client = {
-    node,
-    async acquire(owner, resources, terms) {
-      return acquire(callSiteOf(client.acquire), owner, resources, terms);
-    },
-    async grant(owner, resources, terms, mistake) {
-      const site = callSiteOf(client.grant);
-      const reply = await acquire(site, owner, resources, terms);
-      if (reply.granted) return reply.fence;
-      const result = `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`;
-      throw failed(site, mistakes.denied, result, mistake);
-    },
-    async deny(owner, resources, terms, mistake) {
-      const site = callSiteOf(client.deny);
-      const reply = await acquire(site, owner, resources, terms);
-      if (!reply.granted) return reply.retryAfterMs;
-      const result = `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`;
-      throw failed(site, mistakes.granted, result, mistake);
-    },
-    async refuse(owner, resources, terms, mistake) {
-      const site = callSiteOf(client.refuse);
-      const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-      const call = Promise.resolve().then(() => node.acquire(Object.freeze(request)));
-      const answered = await within(timeoutMs, "acquire()", call).then(
-        ({ granted }) => (granted ? "granted" : "denied"),
-        (error) => (error instanceof EpochError ? undefined : `rejected with ${error}`),
-      );
-      if (answered === undefined) return;
-      const result = `acquire() of epoch ${terms?.epoch ?? "1, which is the default,"} ${answered}`;
-      throw failed(site, mistakes.served, `${result}, but must reject with an EpochError`, mistake);
-    },
-    async extend(owner, resources, terms) {
-      return extend(callSiteOf(client.extend), owner, resources, terms);
-    },
-    async hold(owner, resources, terms, mistake) {
-      const site = callSiteOf(client.hold);
-      const reply = await extend(site, owner, resources, terms);
-      if (reply.held) return reply.fence;
-      const answered = reply.rejoined ? "rejoined" : "not held";
-      const result = `extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`;
-      throw failed(site, mistakes.notHeld, result, mistake);
-    },
-    async release(owner, resources, terms) {
-      return (await release(callSiteOf(client.release), owner, resources, terms)).released;
-    },
-    async free(owner, resources, terms, mistake) {
-      const site = callSiteOf(client.free);
-      const { released, next } = await release(site, owner, resources, terms);
-      if (released) return next;
-      const result = `release() of ${say(resources)} by ${say(owner)} freed nothing`;
-      throw failed(site, mistakes.nothingFreed, result, mistake);
-    },
-    async inspect(resource) {
-      const site = callSiteOf(client.inspect);
-      return answer(site, "inspect()", () => offered(node.inspect, "inspect").call(node, resource), readNodeView);
-    },
-    async raiseFloor({ floor = 0, epoch = 0 } = {}) {
-      const site = callSiteOf(client.raiseFloor);
-      const request = Object.freeze({ floor, epoch, timeoutMs });
-      const call = () => offered(node.raiseFloor, "raiseFloor").call(node, request);
-      return answer(site, "raiseFloor()", call, (reply) => readFloor(reply, request));
-    },
-    async scanPortion(cursor) {
-      return scanPortion(callSiteOf(client.scanPortion), cursor);
-    },
-    async scan(wants = {}) {
-      const site = callSiteOf(client.scan);
-      const portions: ScanPortion[] = [];
-      for (let cursor: string | undefined; portions.length < portionsMax; ) {
-        const portion = await scanPortion(site, cursor, wants);
-        portions.push(portion);
-        if (portion.cursor === undefined) return seriesOf(portions);
-        cursor = portion.cursor;
-      }
-      throw errorAt(site, `scan() has not ended after ${portionsMax} portions`, "the series of portions does not end");
-    },
-    async watch(resources, onReleased) {
-      const site = callSiteOf(client.watch);
-      const names = sorted(resources);
-      return answer(site, "watch()", () => offered(node.watch, "watch").call(node, names, onReleased), readUnwatch);
-    },
-    async close() {
-      const site = callSiteOf(client.close);
-      await answer(
-        site,
-        "close()",
-        async () => offered(node.close, "close").call(node),
-        () => {},
-      );
-    },
-  };
-  return client;
+    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
+    const call = () => this.node.extend(Object.freeze(request));
+    return this.#answer(site, "extend()", call, (reply) => readExtendReply(reply, fence));
+  }
+
+  async #release(site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms): Promise<ReleaseReply> {
+    const request = Object.freeze({ ...requestOf(owner, resources, this.#timeoutMs), ...terms });
+    return this.#answer(site, "release()", () => this.node.release(request), readReleaseReply);
+  }
+
+  async #scanPortion(
+    site: CallSite,
+    cursor: string | undefined,
+    wants: Pick<ScanRequest, "claims"> = {},
+  ): Promise<ScanPortion> {
+    const { node } = this;
+    const request = Object.freeze({ timeoutMs: this.#timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
+    return this.#answer(site, "scan()", () => offered(node.scan, "scan").call(node, request), readScanPortion);
+  }
 }
 
 function seriesOf(portions: readonly ScanPortion[]): Scanned {

@@ -4,7 +4,7 @@ import { type Contest, contend, type Winnings } from "../contend.ts";
 import type { RemoteNode } from "../rival-processes.ts";
 import type { Limit, Settings } from "../settings.ts";
 import type { LockNodeSubject, SubjectServer } from "../subject.ts";
-import { type ClaimTerms, type Client, clientOf, freshOwner, type Resources } from "./client.ts";
+import { type ClaimTerms, Client, freshOwner, type Resources } from "./client.ts";
 import { renamedNode } from "./renamed-node.ts";
 
 /** How long the suite waits between two polls of a server in real time, in milliseconds. */
@@ -83,10 +83,10 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
   if (cannot.has("unrelatedResources") && !related) {
     throw new TypeError("a subject must have related() if unrelatedResources is declared");
   }
-  const bare = { node: clientOf(subject.node, timeoutMs), rival: clientOf(subject.rival, timeoutMs) };
+  const bare = { node: new Client(subject.node, timeoutMs), rival: new Client(subject.rival, timeoutMs) };
   const given = new Map<string, string>();
   const clientOfRelated = (node: LockNode): Client =>
-    clientOf(
+    new Client(
       renamedNode(node, (resource) => related?.call(subject, resource) ?? resource, given),
       timeoutMs,
     );
@@ -98,7 +98,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
     return remote;
   };
   const clientInProcess = ({ node }: RemoteNode): Client =>
-    related ? clientOfRelated(node) : clientOf(node, timeoutMs);
+    related ? clientOfRelated(node) : new Client(node, timeoutMs);
   const world: World = {
     node: related ? clientOfRelated(subject.node) : bare.node,
     rival: related ? clientOfRelated(subject.rival) : bare.rival,
