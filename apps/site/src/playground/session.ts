@@ -62,6 +62,7 @@ const addressEveryMs = 500;
 const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id ?? "" }, faults: [], atMs: undefined };
 
 /** Creates the state of a mounted page. On a server it stays at the start of the first story, without a run. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a composable is a list of functions that share its state
 export function useSession(): Session {
   const address = shallowRef<Address>(firstAddress);
   const error = ref<string>();
