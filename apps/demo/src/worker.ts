@@ -66,7 +66,7 @@ export function createWorker(parts: Omit<Workplace, "stop">, ttlMs: number) {
 }
 
 /** The longest break between two visits, in milliseconds. */
-const idleMsMax = 20;
+const idleMaxMs = 20;
 
 /** Visits random resources, one after another, until `stop` aborts. */
 async function contend(place: Workplace, ttlMs: number): Promise<void> {
@@ -79,7 +79,7 @@ async function contend(place: Workplace, ttlMs: number): Promise<void> {
       // The last check before the write. Only a pause right after it can still do harm.
       signal.throwIfAborted();
     });
-    await sleepUnless(stop, Math.random() * idleMsMax);
+    await sleepUnless(stop, Math.random() * idleMaxMs);
   }
 }
 

@@ -18,8 +18,10 @@ export interface Clock {
   afterPendingIo(callback: () => void): void;
 }
 
-/** Longer delays overflow a timer's 32 bits and would fire immediately. */
-const longestTimerMs = 2 ** 31 - 1;
+/**
+ * The longest delay of a timer, in milliseconds: a longer one overflows its 32 bits, and fires immediately.
+ */
+export const timerMaxMs: number = 2 ** 31 - 1;
 
 /**
  * Node, Bun and Deno run immediates right after polling for input. Elsewhere, a new task runs after those that are already
@@ -35,7 +37,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
   startTimer(delayMs, callback, options) {
-    const timer: unknown = setTimeout(callback, Math.min(delayMs, longestTimerMs));
+    const timer: unknown = setTimeout(callback, Math.min(delayMs, timerMaxMs));
     if (options?.background) (timer as { unref?: () => void }).unref?.();
     return () => clearTimeout(timer as number);
   },

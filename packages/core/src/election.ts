@@ -43,7 +43,7 @@ export interface Election {
   /** The name of the election, which is also the name of the resource that the leader locks. */
   readonly name: string;
   /**
-   * Stands for election again and again, and yields each term that this process wins. The body of the loop is the term:
+   * Campaigns repeatedly, and yields each term that this process wins. The body of the loop is the term:
    * the leader works there until the `signal` of the term aborts, and resigns when the body ends, for whatever reason.
    *
    * - Waits for its turn with the other candidates. While too few nodes reply, keeps trying.

@@ -44,7 +44,7 @@ export interface Term {
  * The maximum interval between two clock checks. Timers do not notice that the machine was suspended, but the wall
  * clock does (S3).
  */
-const longestBlindMs = 1000;
+const timerIntervalMaxMs = 1000;
 
 /** The current term of a lock, and the timer that ends it (S7). */
 export class Lease {
@@ -114,7 +114,7 @@ export class Lease {
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs(now));
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
-    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));
+    const delayMs = Math.max(0, Math.min(timerIntervalMaxMs, untilAlarmMs, remainingMs));
     this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });
   }
 

@@ -7,6 +7,7 @@ import type { FloorRequest } from "./fence-floor.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 export { assertOptions, checkInteger, checkMethods, checkType } from "./arguments.ts";
+export { timerMaxMs } from "./clock.ts";
 export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
 export type {
   AcquireReply,

@@ -1,3 +1,4 @@
+import { timerMaxMs } from "@holdfast/core/node";
 import type { EtcdClient } from "./etcd-client.ts";
 import { claimKey, type Keys } from "./keys.ts";
 import type { Lease } from "./leases.ts";
@@ -18,8 +19,6 @@ export interface SuspectedClaims {
   readonly lease: Lease;
   readonly endMs: number;
 }
-
-const longestTimerMs = 2 ** 31 - 1;
 
 /** How long after its release the client searches for a claim whose request had no reply. */
 const afterReleaseMs = 1_000;
@@ -181,7 +180,7 @@ function startTimer(endMs: number, onEnd: () => void): Timer {
   let timeout: NodeJS.Timeout;
   const arm = (): void => {
     const restMs = Math.max(0, Math.ceil(endMs - performance.now()));
-    timeout = setTimeout(onTimeout, Math.min(longestTimerMs, restMs)).unref();
+    timeout = setTimeout(onTimeout, Math.min(timerMaxMs, restMs)).unref();
   };
   const onTimeout = (): void => {
     if (performance.now() < endMs) arm();

@@ -55,7 +55,7 @@ const misconfigurations: Readonly<Record<string, string>> = {
 /** Why the server will never accept a connection, by SQLSTATE. */
 const refusals: readonly string[] = ["28P01", "28000", "3D000"];
 
-/** A claim in the way. */
+/** A claim that blocks the request. */
 interface Refusal {
   readonly denial: Denial;
   /** Whether the waiter is in the lists already. */
@@ -171,7 +171,7 @@ export class Claims {
     });
   }
 
-  /** Claims all again, as a grant in which claims of the same owner are not in the way. */
+  /** Claims all again, as a grant in which claims of the same owner do not block. */
   async #rejoin(request: ExtendRequest, names: readonly string[]): Promise<ExtendReply | undefined> {
     const claim = { ...request, fenceHint: request.fence, takeover: request.owner };
     try {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@holdfast/core";
+import { timerMaxMs } from "@holdfast/core/node";
 import type { Statement } from "./statements.ts";
 
 /** A value of a statement. */
@@ -86,9 +87,6 @@ export interface Database {
   /** Opens a connection that listens to a channel. `onEnd` is called once, when it has ended by itself. */
   listen(channel: string, onNotify: (payload: string) => void, onEnd: () => void): Promise<() => Promise<void>>;
 }
-
-/** The longest delay of a timer, in milliseconds. */
-const timerMaxMs = 2 ** 31 - 1;
 
 /** How long the connection for notifications may take to open and to end before it is cut, in milliseconds. */
 const openTimeoutMs = 5_000;

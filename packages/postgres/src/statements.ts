@@ -257,7 +257,7 @@ const sharedClaim = `owner = excluded.owner, until = excluded.until, fence = exc
         waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END`;
 
 const acquiring = (table: string) => ({
-  // Returns a row (null, fence) for a grant; (owner, fence, …) for a claim in the way, which may be that of the same
+  // Returns a row (null, fence) for a grant; (owner, fence, …) for a claim that blocks, which may be that of the same
   // owner; no row if another claim arrived at the same time; and a row that ends with the epoch if it refuses the client.
   // "name = excluded.name" makes the row lock FOR UPDATE.
   acquireOne: `
@@ -285,7 +285,7 @@ const acquiring = (table: string) => ({
       (waiting_until > clock_timestamp() + ${listRenewal} AND ${has("waiters", "$6::text")} AND ${isOnTurn})::text,
       (sharers IS NOT NULL)::text, NULL, NULL FROM claim`,
 
-  // Returns one row: the verdict, the fence, and the claims in the way.
+  // Returns one row: the verdict, the fence, and the claims that block it.
   acquireAll: `
     WITH ${stageUnlessRejoining(table)}, rows AS (
       SELECT name, fence, sharers IS NULL AND owner = $2::text AND until > clock_timestamp() AS own, claimed,

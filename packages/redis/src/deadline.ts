@@ -1,5 +1,4 @@
-/** The longest delay of a timer, in milliseconds. */
-export const timerMsMax: number = 2 ** 31 - 1;
+import { timerMaxMs } from "@holdfast/core/node";
 
 /** Returns the usual error of a reply that is late. */
 function timedOut(): Error {
@@ -15,7 +14,7 @@ export function within<T>(timeoutMs: number, reply: Promise<T>, late: () => Erro
     let timer: NodeJS.Timeout | undefined;
     const giveUp = (): void => void setImmediate(() => reject(late()));
     const left = setImmediate(() => {
-      timer = setTimeout(giveUp, Math.min(timeoutMs, timerMsMax));
+      timer = setTimeout(giveUp, Math.min(timeoutMs, timerMaxMs));
     });
     reply.then(resolve, reject).finally(() => {
       clearImmediate(left);

@@ -1,5 +1,5 @@
+import { timerMaxMs } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
-import { timerMsMax } from "./deadline.ts";
 import type { Operation } from "./operation.ts";
 
 /** How often to check whether the connection of a claim that was given up is lost. */
@@ -97,7 +97,7 @@ export class PendingClaims {
     this.#timerEndMs = endMs;
     const delayMs = Math.max(checkPauseMs, Math.ceil(endMs - nowMs));
     // After a stall, the client first writes the commands that were sent in time.
-    this.#timer = setTimeout(() => setImmediate(this.#check), Math.min(delayMs, timerMsMax)).unref();
+    this.#timer = setTimeout(() => setImmediate(this.#check), Math.min(delayMs, timerMaxMs)).unref();
   }
 
   readonly #check = (): void => {

@@ -2,7 +2,7 @@ import { Batch, ClusterBatch, type Decoder, TimeoutError } from "@valkey/valkey-
 import type { ValkeyGlideClient } from "./client.ts";
 
 /** The longest timeout that GLIDE accepts. */
-const timeoutMsMax = 2 ** 32 - 1;
+const timeoutMaxMs = 2 ** 32 - 1;
 
 /** Sends the words of a command, and decodes the strings of its reply. */
 export type SendWords = (words: (string | Buffer)[], timeoutMs: number, decoder: Decoder) => Promise<unknown>;
@@ -19,7 +19,7 @@ export function isCluster(client: ValkeyGlideClient): boolean {
 export function wordSender(client: ValkeyGlideClient): SendWords {
   const newBatch = isCluster(client) ? () => new ClusterBatch(false) : () => new Batch(false);
   return async (words, timeoutMs, decoder) => {
-    const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), timeoutMsMax);
+    const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), timeoutMaxMs);
     const replies = await client.exec(newBatch().customCommand(words), true, { timeout, decoder });
     return replies?.[0];
   };

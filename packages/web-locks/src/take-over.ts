@@ -3,7 +3,7 @@ import type { NodeView } from "@holdfast/core/node";
 
 /** The upper limits of the random delay between two rounds, in milliseconds: the first one, and any. */
 const delayMs = 25;
-const delayMsMax = 400;
+const delayMaxMs = 400;
 
 /** How long to wait for the nodes to release an owner, in milliseconds. */
 const timeoutMs = defaultNodeTimeoutMs(10_000);
@@ -18,7 +18,7 @@ const timeoutMs = defaultNodeTimeoutMs(10_000);
  * @throws any error of `Redlock.tryAcquire`
  */
 export async function takeOver(redlock: Redlock, resource: string, options: LockOptions): Promise<Lock> {
-  for (let limitMs = delayMs; ; limitMs = Math.min(2 * limitMs, delayMsMax)) {
+  for (let limitMs = delayMs; ; limitMs = Math.min(2 * limitMs, delayMaxMs)) {
     const { nodes, sets } = await redlock.inspect(resource);
     const owners = new Set(nodes.flatMap(({ view }) => (view === null ? [] : ownersIn(view))));
     await Promise.all([...owners].map((owner) => release(redlock, resource, owner, sets)));

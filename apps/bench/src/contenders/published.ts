@@ -11,7 +11,7 @@ const releaseAndPublish =
   'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end redis.call("del", KEYS[1]) return redis.call("publish", KEYS[1], "")';
 
 /** A waiter whose claim failed after a release retries after a random part of this time, because the vote was split. */
-const retryMsMax = 20;
+const retryMaxMs = 20;
 /** How long a waiter relies on messages alone. */
 const messageTimeoutMs = 1_000;
 
@@ -56,7 +56,7 @@ export const connect: Connect = async (ports) => {
           await run(undo, key, value).catch(() => {});
         }
         const timeout = new AbortController();
-        const timeoutMs = isFirst ? messageTimeoutMs : Math.random() * retryMsMax;
+        const timeoutMs = isFirst ? messageTimeoutMs : Math.random() * retryMaxMs;
         await Promise.race([released, sleep(timeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
         timeout.abort();
       }

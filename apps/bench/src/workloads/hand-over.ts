@@ -8,7 +8,7 @@ import { type Cell, callTimeoutMs, prepare, type SliceContext, type Workload } f
 
 const servers = 5;
 /** Long enough that the waiter waits as in the long run, and at a random moment between two polls. */
-const holdMsMin = 15;
+const holdMinMs = 15;
 const holdMsSpan = 30;
 
 export const handOver: Workload = {
@@ -23,7 +23,7 @@ export const handOver: Workload = {
   cells: [cellOf(), cellOf(20)],
   columns: ["handOverP50Ms", "handOverP99Ms", "handOvers"],
   roundsMax: 3,
-  estimateMs: ({ handOvers, handOverMs }) => Math.min(handOverMs, handOvers * (holdMsMin + holdMsSpan / 2 + 5)) + 500,
+  estimateMs: ({ handOvers, handOverMs }) => Math.min(handOverMs, handOvers * (holdMinMs + holdMsSpan / 2 + 5)) + 500,
 };
 
 function cellOf(roundTripMs?: number): Cell {
@@ -59,7 +59,7 @@ async function measure(context: SliceContext, roundTripMs?: number): Promise<Fig
 async function handOverOnce(context: SliceContext, holder: MeasuredProcess, waiter: MeasuredProcess): Promise<number> {
   const acquired = acquire(context, waiter);
   acquired.catch(() => {}); // awaited below, unless the release fails first
-  await sleep(holdMsMin + Math.random() * holdMsSpan);
+  await sleep(holdMinMs + Math.random() * holdMsSpan);
   const releasedAtMs = await holder.call("releaseOne", callTimeoutMs);
   return (await acquired) - releasedAtMs;
 }

@@ -33,7 +33,7 @@ export interface Task {
    * Whether it asks for locks in all ways, of up to four resources, nests them, and ends only after its current locks. Calls
    * that may give up do so within this time, in milliseconds.
    */
-  readonly mixed?: { readonly patienceMsMax: number };
+  readonly mixed?: { readonly patienceMaxMs: number };
   /** Every so many visits, the lock is extended during the visit. */
   readonly extendEvery: number;
   /** The shortest and the longest visit, in milliseconds. */

@@ -98,7 +98,7 @@ async function takeLock(job: Job, [set, ...inner]: readonly string[][], depth: n
     const signal = task.mixed ? undefined : AbortSignal.any([desk.stopping, leaving.signal]);
     const options = { autoExtend: task.autoExtend, signal };
     desk.steps.set(name, { what: `waits for ${set} by ${how}`, isWait: true, sinceMs: calledAtMs });
-    const call = { redlock, resources: set, options, dice, patienceMsMax: task.mixed?.patienceMsMax ?? 0 };
+    const call = { redlock, resources: set, options, dice, patienceMaxMs: task.mixed?.patienceMaxMs ?? 0 };
     const lock = await ways[how](call).catch((error: Error) => {
       if (!signal?.aborted) fail(job, stage, "acquire", error);
     });

@@ -8,7 +8,7 @@ export interface Call {
   readonly resources: readonly string[];
   readonly options: LockOptions;
   /** A call that may give up does so within this time, in milliseconds. */
-  readonly patienceMsMax: number;
+  readonly patienceMaxMs: number;
   readonly dice: Dice;
 }
 
@@ -17,8 +17,8 @@ export const ways = {
   acquire: ({ redlock, resources, options }) => redlock.acquire(resources, options),
   using: acquireByUsing,
   tryAcquire: ({ redlock, resources }) => redlock.tryAcquire(resources),
-  "time-out": ({ redlock, resources, options, dice, patienceMsMax }) =>
-    redlock.acquire(resources, { ...options, waitTimeoutMs: dice.integer(0, patienceMsMax) }).catch(nullIfGivenUp),
+  "time-out": ({ redlock, resources, options, dice, patienceMaxMs }) =>
+    redlock.acquire(resources, { ...options, waitTimeoutMs: dice.integer(0, patienceMaxMs) }).catch(nullIfGivenUp),
   abort: acquireUntilAborted,
 } satisfies Record<string, (call: Call) => Promise<Hold | null>>;
 
@@ -52,12 +52,12 @@ function acquireByUsing({ redlock, resources, options }: Call): Promise<Hold> {
 const changedMind = new Error("the client has changed its mind");
 
 /** The signal aborts at a random moment: before the call waits, while it waits, or when it has its lock. */
-async function acquireUntilAborted({ redlock, resources, options, dice, patienceMsMax }: Call): Promise<Hold | null> {
+async function acquireUntilAborted({ redlock, resources, options, dice, patienceMaxMs }: Call): Promise<Hold | null> {
   const mind = new AbortController();
   const lock = redlock.acquire(resources, { ...options, signal: mind.signal }).catch(nullIfGivenUp);
   lock.catch(() => {}); // until it is awaited
   for (let turns = dice.integer(0, 12); turns > 0; turns--) await null;
-  await pause(dice.integer(0, patienceMsMax));
+  await pause(dice.integer(0, patienceMaxMs));
   mind.abort(changedMind);
   return lock;
 }

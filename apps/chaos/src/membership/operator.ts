@@ -25,10 +25,10 @@ const program = new URL("./operator-process.ts", import.meta.url);
 const patienceMs = 90_000;
 
 /** How often the operator is killed during each step, and how long after its start at most, in milliseconds. */
-const kills: Record<Step, { readonly times: number; readonly afterMsMax: number }> = {
-  begin: { times: 1, afterMsMax: 60 },
-  join: { times: 2, afterMsMax: 2_000 },
-  end: { times: 1, afterMsMax: 1_500 },
+const kills: Record<Step, { readonly times: number; readonly afterMaxMs: number }> = {
+  begin: { times: 1, afterMaxMs: 60 },
+  join: { times: 2, afterMaxMs: 2_000 },
+  end: { times: 1, afterMaxMs: 1_500 },
 };
 
 /** How often a step is repeated after a failure, such as that of a server that is down. */
@@ -63,14 +63,14 @@ export async function createOperator(
   };
   /** Lets operators begin a step, and kills them in the middle of it. */
   const beginAndDie = async (step: Step, action: (process: Process) => Promise<unknown>): Promise<void> => {
-    const { times, afterMsMax } = kills[step];
+    const { times, afterMaxMs } = kills[step];
     for (let count = 0; count < times; count++) {
       const process = launch();
       const isDone = action(process).then(
         () => true,
         () => false,
       );
-      await Promise.race([sleep(dice.integer(0, afterMsMax)), isDone]);
+      await Promise.race([sleep(dice.integer(0, afterMaxMs)), isDone]);
       await process.stop();
       if (!(await isDone)) chronicle.note(`the operator is killed during ${step}`);
     }

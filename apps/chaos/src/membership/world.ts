@@ -10,7 +10,7 @@ import { type Chronicle, type Moment, startChronicle } from "./chronicle.ts";
 import { createOperator, type Operator } from "./operator.ts";
 
 /** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
-const clockErrorMsMax = 12 * 60 * 60 * 1_000;
+const clockErrorMaxMs = 12 * 60 * 60 * 1_000;
 
 /** Each write goes to a file that survives a kill without syncs, and eleven servers share one disk. */
 const serverArgs = ["--appendonly", "yes", "--appendfsync", "no"];
@@ -93,8 +93,8 @@ function tasksOf(index: number, { ttlMs, seed }: WorldOptions): readonly Task[] 
 
 /** Returns how far the clock of a client is ahead, in milliseconds. */
 function clockErrorOf(index: number, dice: Dice, { clients, areClocksOrdered }: WorldOptions): number {
-  if (areClocksOrdered) return index < clients / 2 ? -clockErrorMsMax : clockErrorMsMax;
-  return dice.integer(-clockErrorMsMax, clockErrorMsMax);
+  if (areClocksOrdered) return index < clients / 2 ? -clockErrorMaxMs : clockErrorMaxMs;
+  return dice.integer(-clockErrorMaxMs, clockErrorMaxMs);
 }
 
 function countBy(values: readonly number[]): ReadonlyMap<number, number> {

@@ -11,7 +11,7 @@ import { judgeRound } from "./judge.ts";
 import { describeClaims, tracesLeft } from "./traces.ts";
 
 /** Between two drains. The locks of a round are kept until they are checked. */
-const roundMsMax = 15_000;
+const roundMaxMs = 15_000;
 
 /** A wait counts as hung after this time, in milliseconds. */
 const hangMs = 20_000;
@@ -50,7 +50,7 @@ async function runRounds(world: World, durationMs: number, seed: number): Promis
   const { clients } = world;
   const servers = world.nodes.map(({ server }) => server);
   const stage = { epoch: 1, sets: [world.nodes.map(({ name }) => name)] as const, restartGuardMs: 0 };
-  const rounds = Math.max(2, Math.ceil(durationMs / roundMsMax));
+  const rounds = Math.max(2, Math.ceil(durationMs / roundMaxMs));
   const heapsMb: number[][] = [];
   const problems: string[] = [];
   const last = new Map();
@@ -97,11 +97,11 @@ function tasksOf(index: number, seed: number): readonly Task[] {
   const kinds = [
     {
       ...{ ...usual, resources: names(isMemory ? "memory:" : "shared:", 8), dwellMs: [0, 4] as const },
-      ...{ mixed: { patienceMsMax: 40 }, count: 16 },
+      ...{ mixed: { patienceMaxMs: 40 }, count: 16 },
     },
     {
       ...{ ...usual, resources: names(`free:${index}:`, 500).sort(), dwellMs: [0, 0] as const },
-      ...{ mixed: { patienceMsMax: 0 }, count: 4 },
+      ...{ mixed: { patienceMaxMs: 0 }, count: 4 },
     },
   ];
   return kinds

@@ -9,7 +9,7 @@ interface Trace {
 }
 
 /** Waiting lists expire at most this long after the last request, in milliseconds. */
-const waitingListMsMax = 10_000;
+const waitingListMaxMs = 10_000;
 
 const traces = {
   /** When no program holds or wants one. The releases of abandoned claims may be in flight, for far less than their ttl. */
@@ -28,7 +28,7 @@ const traces = {
       const ends = await Promise.all(
         keys.map(async (key) => [key, Number(await server.command("PTTL", key))] as const),
       );
-      return ends.filter(([, ms]) => ms === -1 || ms > waitingListMsMax).map(([key, ms]) => `${key} (PTTL ${ms})`);
+      return ends.filter(([, ms]) => ms === -1 || ms > waitingListMaxMs).map(([key, ms]) => `${key} (PTTL ${ms})`);
     },
   },
   /** Those of closed clients, without that of this query. */

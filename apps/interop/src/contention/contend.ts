@@ -43,7 +43,7 @@ export const noCounts: Readonly<Counts> = {
 
 /** Far longer than the contest, so that locks end by release alone. */
 const ttlMs = 120_000;
-const pauseMsMax = 8;
+const pauseMaxMs = 8;
 
 /** Locks, changes the protected numbers, and unlocks, repeatedly. */
 export async function contend(locker: Locker, store: Store, task: Task): Promise<Counts> {
@@ -56,7 +56,7 @@ export async function contend(locker: Locker, store: Store, task: Task): Promise
     const lock = await locker.tryLock(keys, ttlMs);
     if (lock === null) counts.conflicts += 1;
     else await use(lock, keys, store, counts);
-    await sleep(Math.random() * pauseMsMax);
+    await sleep(Math.random() * pauseMaxMs);
   }
   return counts;
 }

@@ -5,7 +5,7 @@ import type { CommonCode, CommonRules, FindingKind } from "./finding-kind.ts";
 /**
  * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
  */
-export const clockDifferenceMsMax = 500;
+export const clockDifferenceMaxMs = 500;
 
 /** The kinds of findings. */
 export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
@@ -65,7 +65,7 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
 /** The rules that need to know nothing about the kind of server. */
 export const commonRules: CommonRules = {
   "clock-differs": ({ clock }) => {
-    if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMsMax) return null;
+    if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMaxMs) return null;
     const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];
     return `has a clock that is ${far} ${clock.aheadMs > 0 ? "ahead of" : "behind"} this machine's, to within ${margin}`;
   },

@@ -1,6 +1,6 @@
 import { listed, longMs, shortMs } from "../output/format.ts";
 import { quorumOf, setsOf } from "../servers/sets.ts";
-import { clockDifferenceMsMax } from "./common-findings.ts";
+import { clockDifferenceMaxMs } from "./common-findings.ts";
 import type { ClockFacts, Facts, ServerFacts } from "./facts.ts";
 import type { FindingKind } from "./finding-kind.ts";
 import { summaryOf } from "./specialists.ts";
@@ -58,11 +58,11 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     rule: ({ servers }) => {
       const clocks = servers.flatMap(({ view }) => view?.clock ?? []);
       const isFar = ({ aheadMs, uncertaintyMs }: ClockFacts) =>
-        Math.abs(aheadMs) - uncertaintyMs > clockDifferenceMsMax;
+        Math.abs(aheadMs) - uncertaintyMs > clockDifferenceMaxMs;
       if (clocks.length < 2 || clocks.some(isFar)) return null;
       const first = Math.min(...clocks.map(({ aheadMs, uncertaintyMs }) => aheadMs + uncertaintyMs));
       const last = Math.max(...clocks.map(({ aheadMs, uncertaintyMs }) => aheadMs - uncertaintyMs));
-      return last - first > clockDifferenceMsMax
+      return last - first > clockDifferenceMaxMs
         ? `the clocks of the servers are ${shortMs(last - first)} apart`
         : null;
     },

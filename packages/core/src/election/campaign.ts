@@ -18,7 +18,7 @@ export interface ElectionContext {
  * How long a leader that resigned lets others lead before it stands for election again, in milliseconds: more than the
  * longest delay after which a process that no node notifies tries again.
  */
-const stepBackMs = 1_000;
+const pauseAfterResignMs = 1_000;
 
 /** The upper limits of the delays after a failed attempt to stand for election, in milliseconds: the first, and any. */
 const retryMs = { first: 100, max: 5_000 } as const;
@@ -41,7 +41,7 @@ export async function* campaign(context: ElectionContext, stop: AbortSignal): As
       context.terms.delete(term);
     }
     const stepsBack = term.ended?.reason === "resigned" || term.ended?.reason === "max-hold";
-    if (stepsBack) await new Pause(context.redlock.clock).wait(stepBackMs, stop);
+    if (stepsBack) await new Pause(context.redlock.clock).wait(pauseAfterResignMs, stop);
   }
 }
 

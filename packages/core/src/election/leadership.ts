@@ -29,7 +29,7 @@ const pollMs = { first: 10, max: 1_000 } as const;
  * The longest time between two looks in any case, in milliseconds: an announcement may be lost, and another program's
  * claim may never end.
  */
-const blindMsMax = 10_000;
+const pollIntervalMaxMs = 10_000;
 
 const states = { held: "led", free: "vacant", unknown: "unknown" } as const;
 
@@ -112,7 +112,7 @@ export async function* observe(
         const watched = nodes.filter((node) => releases.watched.has(node)).length;
         return watched > nodes.length - quorum; // each quorum has a watched node
       });
-      const limitMs = isMet ? blindMsMax : pollMs.max;
+      const limitMs = isMet ? pollIntervalMaxMs : pollMs.max;
       const waitMs = leader === null ? delayMs : Math.min(leader.remainingMs, limitMs);
       const consumedMs = redlock.clock.monotonicMs() - lookedAtMs; // by the body of the loop
       await new Pause(redlock.clock).wait(Math.max(1, waitMs - consumedMs), news.signal);

@@ -60,13 +60,13 @@ export class HeldPermits implements Permits {
     if (this.#releasing !== undefined) return this.#releaseAgain(this.#releasing);
     const heldMs = this.#heldMs();
     this.#releasing = this.#release();
-    const told = (confirmed: boolean) => {
+    const report = (confirmed: boolean) => {
       const { name, slots } = this;
       this.#context.observer.released?.({ name, slots, heldMs, confirmed });
     };
     this.#releasing.then(
-      () => told(true),
-      () => told(false),
+      () => report(true),
+      () => report(false),
     );
     return this.#releasing;
   }

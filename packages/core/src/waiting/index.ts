@@ -22,7 +22,7 @@ export type { Waiter } from "./resource-queue.ts";
 const handOversMax = 16;
 
 /** The maximum duration of consecutive hand-overs, in milliseconds. */
-const handingOverMsMax = 50;
+const handingOverMaxMs = 50;
 
 /** How long to wait for a notification after another process was named, in milliseconds, before trying anyway. */
 const missedNotificationMs = 200;
@@ -41,13 +41,13 @@ const passedMax = servedMax;
 
 /** A waiter for several resources collects them one by one after this many denials and this many milliseconds. */
 const deniedMax = 4;
-const deniedMsMax = 400;
+const deniedMaxMs = 400;
 
 /**
  * How long a waiter may reserve or collect resources while it lacks others, in milliseconds: initially, and at most.
  */
 const keepMs = 250;
-const keepMsMax = 2000;
+const keepMaxMs = 2000;
 
 /** A Map is replaced after this many deletions more than it has entries. */
 const forgottenMax = 32;
@@ -184,19 +184,19 @@ export class LocalQueues {
     const blocked = this.#blockedBy(waiter, failure);
     const nowMs = this.#context.clock.monotonicMs();
     const leftMs = retryAfterMs(failure);
-    const wasSplit = failure.votes.some(isGranted);
+    const voteWasSplit = failure.votes.some(isGranted);
     if (failure.outcome === "held") {
       waiter.denials += 1;
       waiter.deniedSinceMs = Math.min(waiter.deniedSinceMs, nowMs);
       const { retryDelayMaxMs } = waiter.settings;
       for (const queue of blocked) {
         const notifications = this.#listen(queue, failure.tookMs, retryDelayMaxMs);
-        if (leftMs !== undefined && !wasSplit) notifications.denied(nowMs + leftMs, retryDelayMaxMs);
+        if (leftMs !== undefined && !voteWasSplit) notifications.denied(nowMs + leftMs, retryDelayMaxMs);
       }
     }
-    const failures = this.#failuresFor(waiter, failure.outcome === "held" && !wasSplit, blocked);
+    const failures = this.#failuresFor(waiter, failure.outcome === "held" && !voteWasSplit, blocked);
     const delayMs = retryDelay(waiter.settings, failures, leftMs);
-    const dueAtMs = nowMs + (wasSplit ? delayMs : Math.min(delayMs, pollDelayMs(blocked)));
+    const dueAtMs = nowMs + (voteWasSplit ? delayMs : Math.min(delayMs, pollDelayMs(blocked)));
     waiter.state = "queued";
     for (const queue of blocked) queue.delayUntil(Math.min(dueAtMs, queue.hintedAtMs), waiter);
     const collected = wanted.slice(0, waiter.collectedCount);
@@ -244,7 +244,7 @@ export class LocalQueues {
     // Readers of other processes learn of their turn by a release only.
     if (next.isShared && waiter.queues.some(({ notifications }) => notifications !== undefined)) return undefined;
     const sinceMs = waiter.handingOverSinceMs ?? 0;
-    if (this.#context.clock.monotonicMs() - sinceMs >= handingOverMsMax) return undefined;
+    if (this.#context.clock.monotonicMs() - sinceMs >= handingOverMaxMs) return undefined;
     next.handOvers = waiter.handOvers + 1;
     next.handingOverSinceMs = sinceMs;
     return new Promise((settle) => {
@@ -255,8 +255,8 @@ export class LocalQueues {
   }
 
   /**
-   * Returns the hints for the release of a lock: whether this process keeps waiting for it. Nodes would take a reader
-   * for a writer, and later name a writer that does not exist.
+   * Returns the hints for the release of a lock: the name of this process, if it keeps waiting for it. Sent for writers
+   * only: nodes enter this waiter as a writer.
    */
   releaseHints(waiter: Waiter): ReleaseHints | undefined {
     const next = this.#successorOf(waiter);
@@ -431,14 +431,14 @@ export class LocalQueues {
 
   /** Limits how long a waiter reserves or collects: longer each time. */
   #keepForAWhile(waiter: Waiter): void {
-    const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax);
+    const limitMs = Math.min(keepMs * 2 ** waiter.yields, keepMaxMs);
     waiter.keepUntilMs = Math.min(waiter.keepUntilMs, this.#context.clock.monotonicMs() + limitMs);
     waiter.pause?.wake(); // so that next() applies the new limit
   }
 
-  #wasDeniedTooLong({ queues, passedSince, denials, deniedSinceMs }: Waiter): boolean {
-    if (denials < deniedMax || this.#context.clock.monotonicMs() - deniedSinceMs < deniedMsMax) return false;
-    return queues.every((queue) => queue.releasedSince >= passedSince || queue.passedBy(passedSince) > 0);
+  #wasDeniedTooLong({ queues, overtakenSince, denials, deniedSinceMs }: Waiter): boolean {
+    if (denials < deniedMax || this.#context.clock.monotonicMs() - deniedSinceMs < deniedMaxMs) return false;
+    return queues.every((queue) => queue.releasedSince >= overtakenSince || queue.passedBy(overtakenSince) > 0);
   }
 
   /** Returns the waiter that is next for all resources of a lock that is about to end, if it wants exactly those. */
@@ -447,7 +447,7 @@ export class LocalQueues {
     for (const queue of waiter.queues) {
       const first = this.#firstAfter(queue, waiter);
       if (first && (next === undefined || first.order < next.order)) next = first;
-      if (queue.hasOthers) return undefined;
+      if (queue.isUsedByOthers) return undefined;
     }
     const wanted = next?.wanted;
     if (wanted?.length !== waiter.queues.length) return undefined;
@@ -488,9 +488,9 @@ export class LocalQueues {
       if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
       if (!queue.vacate(waiter)) continue;
       queue.notifications?.released();
-      // A reader may be able to join the one that was named, and is not notified until the nodes have denied it.
-      const isLeft = namesAnother && queue.first?.head?.isShared !== true;
-      this.#deferTo(queue, isLeft ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
+      // Do not hold readers back: they may join the named one.
+      const leaveToNamed = namesAnother && queue.first?.head?.isShared !== true;
+      this.#deferTo(queue, leaveToNamed ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
   }
 
@@ -501,11 +501,11 @@ export class LocalQueues {
   }
 
   /** Watches a resource that another process wants as well. */
-  #listen(queue: ResourceQueue, attemptMs: number, delayMsMax: number): ReleaseNotifications {
+  #listen(queue: ResourceQueue, attemptMs: number, delayMaxMs: number): ReleaseNotifications {
     queue.notifications ??= new ReleaseNotifications(this.#context, queue.resource, (delayMs) => {
       queue.releasedSince = this.#calls;
       if (delayMs === undefined) return;
-      queue.hint(delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, delayMsMax) : -Infinity);
+      queue.hint(delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, delayMaxMs) : -Infinity);
       this.#serve([queue]);
     });
     if (!this.#isClosed) queue.notifications.watch(attemptMs);
@@ -570,8 +570,8 @@ export class LocalQueues {
     waiter.isReserving = false;
     waiter.isCollecting = false;
     waiter.keepUntilMs = Infinity;
-    waiter.timesGivenBack += 1;
-    waiter.passedSince = this.#calls;
+    waiter.yields += 1;
+    waiter.overtakenSince = this.#calls;
     for (const queue of waiter.queues) queue.vacate(waiter);
   }
 }
@@ -588,10 +588,10 @@ function isGranted(vote: Vote | undefined): boolean {
 }
 
 /** Whether later calls got each of a waiter's resources, and together more often than allowed. */
-function wasPassedTooOften({ queues, passedSince }: Waiter): boolean {
+function wasPassedTooOften({ queues, overtakenSince }: Waiter): boolean {
   let passed = 0;
   for (const queue of queues) {
-    const passedHere = queue.passedBy(passedSince);
+    const passedHere = queue.passedBy(overtakenSince);
     if (passedHere === 0) return false;
     passed += passedHere;
   }

@@ -3,16 +3,16 @@ import type { RedlockContext } from "../context.ts";
 import type { LockNode } from "../lock-node.ts";
 
 /** The minimum time for which a resource is left to another process that was named, in milliseconds. */
-const deferMsMin = 3;
+const deferMinMs = 3;
 
 /** The maximum back-off when only some nodes named this process, as a multiple of the time left to another one. */
 const partialDefersMax = 30;
 
 /** The minimum of the delay limit while the resource changes hands unannounced, in milliseconds. */
-const pollLimitMsMin = 5;
+const pollLimitMinMs = 5;
 
 /** How long a silent process, whose releases are not announced, is remembered, in milliseconds. */
-const silentMsMax = 10_000;
+const silentMaxMs = 10_000;
 
 /**
  * How long this process uses a resource that a silent process wants, and then leaves it to that one, in milliseconds.
@@ -31,7 +31,7 @@ export class ReleaseNotifications {
   readonly #announcements: Announcements;
   /** The nodes that announced a release since the last attempt started and named this process, or no waiter at all. */
   readonly #namedBy = new Set<string>();
-  #deferMs = deferMsMin;
+  #deferMs = deferMinMs;
   #othersUntilMs = -Infinity;
   /** When the last blocking claim ends, unless a release was announced since. */
   #unannouncedEndMs: number | undefined;
@@ -88,7 +88,7 @@ export class ReleaseNotifications {
     this.#changes = endMs > before + 1 ? this.#changes + 1 : 0;
     // A single later end may be due to an extension.
     const factor = this.#changes > 1 ? 1 / 2 : 5 / 4;
-    this.pollLimitMs = Math.max(pollLimitMsMin, Math.min(this.pollLimitMs, limitMs) * factor);
+    this.pollLimitMs = Math.max(pollLimitMinMs, Math.min(this.pollLimitMs, limitMs) * factor);
   }
 
   /**
@@ -97,7 +97,7 @@ export class ReleaseNotifications {
    */
   locked(): void {
     const nowMs = this.#context.clock.monotonicMs();
-    if (this.#unannouncedEndMs !== undefined) this.#silentUntilMs = nowMs + silentMsMax;
+    if (this.#unannouncedEndMs !== undefined) this.#silentUntilMs = nowMs + silentMaxMs;
     this.#unannouncedEndMs = undefined;
     if (this.#shareEndsMs === Infinity) this.#shareEndsMs = nowMs + silentShareMs;
   }
@@ -121,7 +121,7 @@ export class ReleaseNotifications {
    * @param attemptMs how long an attempt takes, in milliseconds
    */
   watch(attemptMs: number): void {
-    this.#deferMs = Math.max(deferMsMin, 3 * attemptMs);
+    this.#deferMs = Math.max(deferMinMs, 3 * attemptMs);
     this.#announcements.watch();
   }
 

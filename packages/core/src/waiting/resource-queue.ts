@@ -46,7 +46,7 @@ export class Waiter {
   /**
    * A lock whose order exceeds this has passed the waiter: its own order, or the latest when it last gave resources up.
    */
-  passedSince: number;
+  overtakenSince: number;
   /** The number of its attempts denied since it last gave up collecting, and when the first one was. */
   denials = 0;
   deniedSinceMs: number = Infinity;
@@ -59,14 +59,14 @@ export class Waiter {
   /** When it gives up its reserved and collected resources; when its last claim of some gets too old; how often it has. */
   keepUntilMs: number = Infinity;
   collectedUntilMs: number = Infinity;
-  timesGivenBack = 0;
+  yields = 0;
 
   constructor(resources: readonly string[], settings: Settings, order: number) {
     this.resources = resources;
     this.settings = settings;
     this.isShared = settings.mode === "shared";
     this.order = order;
-    this.passedSince = order;
+    this.overtakenSince = order;
   }
 
   /** The resources of its next attempt: all, or one more than it has collected. */
@@ -181,7 +181,7 @@ export class ResourceQueue {
   }
 
   /** Whether other calls than the holder use the resource. */
-  get hasOthers(): boolean {
+  get isUsedByOthers(): boolean {
     return this.#others !== undefined;
   }
 

@@ -23,7 +23,7 @@ const anyScenario = fc.record({
   ),
   /** The probability that a message is lost. */
   lossRate: fc.constantFrom(0, 0.02, 0.2),
-  delayMsMax: fc.constantFrom(0, 3, 30),
+  delayMaxMs: fc.constantFrom(0, 3, 30),
   /** When, and for how long, nothing runs in any process. */
   stalls: fc.array(fc.record({ atMs: fc.integer({ min: 0, max: 3_000 }), ms: fc.integer({ min: 1, max: 700 }) }), {
     maxLength: 3,
@@ -84,12 +84,12 @@ class Run {
 
   /** The nodes over a network of their own, which ends when their process dies. */
   #nodes(diesAtMs: number): FaultyNode[] {
-    const { lossRate, delayMsMax } = this.#scenario;
+    const { lossRate, delayMaxMs } = this.#scenario;
     return this.#world.inner.map((inner) => {
       const node = new FaultyNode(inner, this.clock);
       node.fault = () => {
         if (this.clock.monotonicMs() >= diesAtMs) return { lose: "request" };
-        const delays = { requestMs: this.#random() * delayMsMax, replyMs: this.#random() * delayMsMax };
+        const delays = { requestMs: this.#random() * delayMaxMs, replyMs: this.#random() * delayMaxMs };
         if (this.#random() >= lossRate) return delays;
         return { ...delays, lose: this.#random() < 0.5 ? "request" : "reply" };
       };

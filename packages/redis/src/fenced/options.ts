@@ -1,5 +1,4 @@
-import { assertOptions, checkInteger, checkType } from "@holdfast/core/node";
-import { timerMsMax } from "../deadline.ts";
+import { assertOptions, checkInteger, checkType, timerMaxMs } from "@holdfast/core/node";
 import { isWellFormed } from "../keys.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -35,8 +34,8 @@ export function parseStoreOptions(options: FencedStoreOptions): Required<FencedS
   assertOptions(options, ["timeoutMs", "fenceTtlMs"], "a fenced store");
   const { timeoutMs = 1_000, fenceTtlMs = dayMs } = options;
   checkType("timeoutMs", "number", timeoutMs);
-  if (!(timeoutMs > 0 && timeoutMs <= timerMsMax)) {
-    throw new RangeError(`timeoutMs must be above 0, and at most ${timerMsMax} (milliseconds), not ${timeoutMs}`);
+  if (!(timeoutMs > 0 && timeoutMs <= timerMaxMs)) {
+    throw new RangeError(`timeoutMs must be above 0, and at most ${timerMaxMs} (milliseconds), not ${timeoutMs}`);
   }
   checkType("fenceTtlMs", "number", fenceTtlMs);
   if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {

@@ -1,9 +1,7 @@
 import type { Clock } from "@holdfast/core";
+import { timerMaxMs } from "@holdfast/core/node";
 import type { Dice } from "../scenario/dice.ts";
 import { type Actor, phase, type World } from "./world.ts";
-
-/** The longest timer of an event loop: its milliseconds must fit into 32 bits. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * A process with its own clocks, in which one or more workers share a `Redlock`.
@@ -86,7 +84,7 @@ export class ClientProcess implements Actor, Clock {
 
   /** Starts a timer as real ones are: whole milliseconds, at least one, and a little late. */
   readonly startTimer = (delayMs: number, callback: () => void): (() => void) => {
-    const wholeMs = Math.max(1, Math.trunc(Math.min(delayMs, longestTimerMs)));
+    const wholeMs = Math.max(1, Math.trunc(Math.min(delayMs, timerMaxMs)));
     const dueMs = this.#monotonicMs() + wholeMs + this.#timerDice.next();
     this.timers += 1;
     let cancelWait = (): void => {};
