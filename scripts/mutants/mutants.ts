@@ -1029,6 +1029,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "change",
+    noticedBy: "membership/joint",
+    fault: "clients with both sets look like those of the old set",
+    file: "generation.ts",
+    from: "(isJoint ? 3 : 1)",
+    to: "1",
+    isSimulated: true,
+    faults: "changing",
+  },
+  {
+    rule: "change",
     fault: "owners do not tell the epoch of their client",
     file: "attempt.ts",
     from: "freshOwner(label, context.epoch), settings",

@@ -1,3 +1,4 @@
+import { clientsOf, generationsServed } from "./generation.ts";
 import type { NodeSet, Quorum } from "./node-sets.ts";
 
 /** The operation that failed, as the error's message names it: "could not lock …". */
@@ -325,7 +326,7 @@ export class InvalidReplyError extends Error {
 }
 
 /**
- * A node does not serve clients of this epoch: the `error` of a failed {@link NodeOutcome}.
+ * A node does not serve clients of this generation: the `error` of a failed {@link NodeOutcome}.
  *
  * @example
  * ```ts
@@ -349,10 +350,10 @@ export class EpochError extends Error {
 
   /**
    * @param nodeEpoch the epoch of the node, above 0
-   * @param epoch the epoch of the client
+   * @param epoch the epoch of the client's request
    */
   constructor(nodeEpoch: number, epoch: number) {
-    super(`does not serve clients of epoch ${epoch}: it is at epoch ${nodeEpoch}, and the two may differ by 1`);
+    super(`does not serve clients of ${clientsOf(epoch)}: it serves those of ${generationsServed(nodeEpoch)}`);
   }
 }
 

@@ -8,7 +8,7 @@
  *   counters to it, absent ones included, if their number is bounded.
  * - **The epoch**: which clients the node serves, those whose epoch differs from its own by 1 at most. The epochs of
  *   clients are odd. A change of the set of servers takes clients from epoch e to e + 2 and e + 4, and nodes from e + 1,
- *   which serves the first two, over e + 2, e + 3 and so on (see `RedlockOptions.epoch`).
+ *   which serves the first two, over e + 2, e + 3 and so on (see `RedlockOptions.generation`).
  *
  * A node has both methods or neither. The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */

@@ -1,6 +1,6 @@
 /**
- * For authors of adapters: what a lock node is, and checks of its options and of the requests that it receives. Core itself
- * sends only valid requests.
+ * For authors of adapters: what a lock node is, checks of its options and of the requests that it receives, and names for
+ * the clients that it serves. Core itself sends only valid requests.
  */
 import { describeValue } from "./arguments.ts";
 import type { FloorRequest } from "./fence-floor.ts";
@@ -9,6 +9,7 @@ import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from 
 export { assertOptions, checkInteger, checkMethods, checkType } from "./arguments.ts";
 export { timerMaxMs } from "./clock.ts";
 export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
+export { clientsOf, epochOf, servedBy } from "./generation.ts";
 export type {
   AcquireReply,
   AcquireRequest,

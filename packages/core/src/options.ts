@@ -74,11 +74,11 @@ export interface RedlockOptions extends LockOptions {
   /** The maximum number of calls in progress, including `tryAcquire`; further calls are refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
   /**
-   * Counts the stages of changes of the servers: 1 before the first change, 3 during it, with the nodes before and after
-   * it, and 5 afterwards; then 7, 9 and so on. Nodes do not serve clients that have missed a stage, or skip one.
-   * Default 1.
+   * How many times the set of servers has changed, before a change that is under way. All clients of one set use the same
+   * number, and those with both sets of a change that of the old set. Nodes do not serve clients that have missed a
+   * change, or skip a stage of it. Default 0.
    */
-  readonly epoch?: number | undefined;
+  readonly generation?: number | undefined;
 }
 
 /** Complete, checked options. A field is undefined only if its absence has a meaning. */
@@ -132,11 +132,12 @@ const serverDefaults = { driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 4
 const lockOptionNames = Object.keys(lockDefaults);
 const redlockOptionNames = [
   ...["nodeTimeoutMs", "quorum", ...Object.keys(serverDefaults)],
-  ...["observer", "clock", "maxWaiters", "epoch"],
+  ...["observer", "clock", "maxWaiters", "generation"],
 ];
 
 /**
- * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and `epoch`.
+ * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and
+ * `generation`.
  *
  * @param options the options as the caller passed them
  * @param sets the nodes
@@ -281,15 +282,3 @@ export function parseResources(resources: string | readonly string[]): readonly 
 
 /** ES2024 has this method, and so does every supported runtime, but the type library in use does not. */
 type WellFormed = string & { isWellFormed(): boolean };
-
-/**
- * Throws unless a client of these nodes can have this epoch.
- *
- * @throws {TypeError | RangeError} naming the epochs that it can have
- */
-export function checkEpoch(epoch: number | undefined, { isJoint }: NodeSets): void {
-  if (epoch !== undefined) checkInteger("epoch", epoch);
-  const rest = (epoch ?? 1) % 4;
-  if (isJoint) insist(rest === 3, "epoch", "3, 7, 11 and so on while servers change", epoch);
-  else insist(rest === 1, "epoch", "1, 5, 9 and so on unless servers change", epoch);
-}

@@ -8,6 +8,7 @@ import type { RedlockContext } from "./context.ts";
 import { failureDetails, LockHeldError, RedlockClosedError } from "./errors.ts";
 import { FenceHint } from "./fence.ts";
 import { FirstLock } from "./first-lock.ts";
+import { epochOf } from "./generation.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
 import { type Moment, readClocks } from "./lease.ts";
@@ -16,7 +17,6 @@ import type { LockNode } from "./lock-node.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
 import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
-  checkEpoch,
   type LockOptions,
   parseRedlockOptions,
   parseResources,
@@ -76,11 +76,11 @@ export class Redlock implements AsyncDisposable {
     const sets = new NodeSets(nodes);
     this.#settingsOf = parseRedlockOptions(options, sets);
     this.#settings = this.#settingsOf();
-    const { observer, clock = systemClock, maxWaiters = 10_000, epoch } = options;
+    const { observer, clock = systemClock, maxWaiters = 10_000, generation = 0 } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
     assertObserver(observer, observerNames, "an observer");
     checkInteger("maxWaiters", maxWaiters);
-    checkEpoch(epoch, sets);
+    const epoch = epochOf(generation, sets.isJoint);
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
     this.sets = this.#settings.quorum.sets;

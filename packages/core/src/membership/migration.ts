@@ -1,5 +1,5 @@
 import type { JointSet } from "@holdfast/core";
-import { checkInteger, type Floor, type LockNode } from "@holdfast/core/node";
+import { checkInteger, clientsOf, epochOf, type Floor, type LockNode, servedBy } from "@holdfast/core/node";
 import {
   type EarlierClaim,
   MembershipError,
@@ -14,8 +14,8 @@ import {
 
 /** The options of {@link migration}. */
 export interface MigrationOptions extends MembershipOptions {
-  /** The epoch of the clients before the change: 1 if they have none, otherwise 5, 9 and so on. */
-  readonly epoch: number;
+  /** The `generation` of the clients before the change. Default 0. */
+  readonly generation?: number | undefined;
   /**
    * For how long no client of an earlier stage may hold a lock before a step refuses such clients, in milliseconds. Longer
    * than the longest pause between two locks of a client that was forgotten. Default 10 000.
@@ -35,23 +35,22 @@ export interface MigrationStatus {
    * old set. `ended`: the old set is not needed any more.
    */
   readonly stage: "none" | "begun" | "joined" | "ended";
-  /** The epochs that clients may have now: that of the stage, and that of the next one. */
-  readonly epochs: readonly [number, number];
   /** The floor and the epoch of each node, or its error. */
   readonly nodes: readonly NodeFloor[];
 }
 
 /**
- * A change from one set of nodes to another while clients go on locking. Clients go through three stages, each with its
- * epoch: `new Redlock(old, { epoch })`, `new Redlock({ old, new }, { epoch: epoch + 2 })` and `new Redlock(new, { epoch:
- * epoch + 4 })`. Clients of neighbouring stages exclude each other. The three steps separate the stages: call each when
- * all clients are in the stage that it names. They can be repeated, also after a failure.
+ * A change from one set of nodes to another while clients go on locking. Clients go through three stages: `new
+ * Redlock(old, { generation })`, `new Redlock({ old, new }, { generation })` and `new Redlock(new, { generation:
+ * generation + 1 })`. Clients of neighbouring stages exclude each other. The three steps separate the stages: call each
+ * when all clients are in the stage that it names. They can be repeated, also after a failure.
  */
 export interface Migration {
   /**
    * Reads how far the change is. Changes nothing, and does not reject because a node fails.
    *
-   * @throws {MembershipError} when the epochs of the nodes are too high or too low for this change: it has another `epoch`
+   * @throws {MembershipError} when the nodes serve later or earlier clients than this change begins with: it has another
+   *   `generation`
    */
   status(): Promise<MigrationStatus>;
 
@@ -90,11 +89,11 @@ const pollMs = 500;
  * Plans a change of servers. Sends nothing until one of its steps is called. Any process may call them, but only one at a
  * time should, and none while a node is being healed.
  *
- * The steps rest on two assumptions that no node can check: each client has the epoch of the nodes that it uses, and nobody
- * locks without an epoch, such as clients of other Redlock libraries, which the nodes cannot tell to stop.
+ * The steps rest on two assumptions that no node can check: each client has the generation of the nodes that it uses, and
+ * nobody locks without one, such as clients of other Redlock libraries, which the nodes cannot tell to stop.
  *
  * @param set the nodes before and after the change
- * @param options the epoch of the clients before the change, and how long to wait
+ * @param options the generation of the clients before the change, and how long to wait
  * @throws {TypeError | RangeError} for bad nodes or options
  *
  * @example
@@ -103,24 +102,23 @@ const pollMs = 500;
  *
  * const old = ["a", "b", "c"].map((name) => memoryNode({ name }));
  * const next = ["d", "e", "f"].map((name) => memoryNode({ name }));
- * const change = migration({ old, new: next }, { epoch: 1, watchMs: 1_000 });
- * await change.begin(); // then: new Redlock({ old, new: next }, { epoch: 3 }) in all clients
- * await change.join(); // then: new Redlock(next, { epoch: 5 }) in all clients
+ * const change = migration({ old, new: next }, { watchMs: 1_000 });
+ * await change.begin(); // then: new Redlock({ old, new: next }) in all clients
+ * await change.join(); // then: new Redlock(next, { generation: 1 }) in all clients
  * await change.end(); // then stop a, b and c
  * ```
  */
-export function migration(set: JointSet, options: MigrationOptions): Migration {
-  const { epoch, watchMs = 10_000, ...rest } = options;
-  const operation = new Operation(rest, ["epoch", "watchMs"], "migration");
-  checkInteger("epoch", epoch);
-  if (epoch % 4 !== 1)
-    throw new RangeError(`epoch must be that of clients between two changes, 1 or 5 or 9, not ${epoch}`);
+export function migration(set: JointSet, options: MigrationOptions = {}): Migration {
+  const { generation = 0, watchMs = 10_000, ...rest } = options;
+  const operation = new Operation(rest, ["generation", "watchMs"], "migration");
+  const epoch = epochOf(generation, false);
   checkInteger("watchMs", watchMs);
   return new Change(operation, set, epoch, watchMs);
 }
 
 class Change implements Migration {
   readonly #operation: Operation;
+  /** The epoch of the clients before the change. */
   readonly #epoch: number;
   readonly #watchMs: number;
   readonly #old: Quorum;
@@ -153,17 +151,17 @@ class Change implements Migration {
     const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
     const later = this.#nodes.find((node) => (results.get(node)?.epoch ?? 0) > latest(node));
     if (later !== undefined) {
-      const found = `${later.name} is at epoch ${results.get(later)?.epoch}`;
-      throw new MembershipError(`${found}: the clients before this change cannot have epoch ${epoch}`);
+      const found = `${later.name} serves ${servedBy(results.get(later)?.epoch ?? 0)}`;
+      throw new MembershipError(`${found}: the clients before this change cannot be of ${clientsOf(epoch)}`);
     }
     const before = epochReached(nodes, this.#old);
     if (before > 0 && before < epoch) {
-      const found = `the old nodes are at epoch ${before}`;
-      throw new MembershipError(`${found}: the clients before this change cannot all have epoch ${epoch} yet`);
+      const found = `the old nodes serve ${servedBy(before)}`;
+      throw new MembershipError(`${found}: the clients before this change cannot all be of ${clientsOf(epoch)} yet`);
     }
-    if (next >= epoch + 4) return { stage: "ended", epochs: [epoch + 4, epoch + 6], nodes };
-    if (next >= epoch + 3) return { stage: "joined", epochs: [epoch + 2, epoch + 4], nodes };
-    return { stage: next > epoch ? "begun" : "none", epochs: [epoch, epoch + 2], nodes };
+    if (next >= epoch + 4) return { stage: "ended", nodes };
+    if (next >= epoch + 3) return { stage: "joined", nodes };
+    return { stage: next > epoch ? "begun" : "none", nodes };
   }
 
   async begin(): Promise<MigrationStatus> {
@@ -183,7 +181,7 @@ class Change implements Migration {
     const members = { ...this.#old, nodes: this.#old.nodes.filter(({ name }) => begun.includes(name)) };
     const refusal: Floor = { floor: 0, epoch: this.#epoch + 2 };
     const refuse = (node: LockNode) => this.#operation.raise(node, refusal);
-    const raised = await this.#operation.onQuorum("refuse clients of earlier epochs", [members], refuse);
+    const raised = await this.#operation.onQuorum(refusalOf(refusal.epoch), [members], refuse);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
     const contents = await this.#untilQuiet(refusing, this.#epoch + 2, 0);
@@ -205,7 +203,7 @@ class Change implements Migration {
     const { stage } = await this.#stage();
     if (stage === "none" || stage === "begun") throw new MembershipError("could not end: the clients have not joined");
     if (stage === "joined") await this.#untilQuiet(this.#new, this.#epoch + 4, this.#watchMs);
-    await this.#raise("refuse clients of earlier epochs", [this.#new], 0, 4);
+    await this.#raise(refusalOf(this.#epoch + 4), [this.#new], 0, 4);
     return this.status();
   }
 
@@ -290,11 +288,12 @@ function earlierClaims(contents: ReadonlyMap<LockNode, NodeContent>, epoch: numb
   const found = new Map<string, EarlierClaim>();
   for (const [{ name }, { claims }] of contents) {
     for (const claim of claims) {
-      const signer = signerOf(claim.owner);
-      if (signer.epoch >= epoch) continue;
+      const { label, epoch: signed } = signerOf(claim.owner);
+      if (signed >= epoch) continue;
       const key = JSON.stringify([claim.resource, claim.owner]);
       const { nodes = [], remainingMs = 0 } = found.get(key) ?? {};
       const longestMs = Math.max(remainingMs, claim.remainingMs);
+      const signer = { label, clients: clientsOf(signed) };
       found.set(key, { ...claim, ...signer, remainingMs: longestMs, nodes: [...nodes, name] });
     }
   }
@@ -305,6 +304,11 @@ function stillLocking(epoch: number, claims: readonly EarlierClaim[]): Membershi
   const [first] = claims as [EarlierClaim];
   const who = first.label ?? "a client without a label";
   const others = claims.length === 1 ? "" : `, and ${claims.length - 1} more`;
-  const example = `${who} of epoch ${first.epoch} holds ${first.resource} on ${first.nodes.join(", ")}${others}`;
-  return new MembershipError(`clients of epochs below ${epoch} still lock: ${example}`, [], claims);
+  const example = `${who} of ${first.clients} holds ${first.resource} on ${first.nodes.join(", ")}${others}`;
+  return new MembershipError(`clients before ${clientsOf(epoch)} still lock: ${example}`, [], claims);
+}
+
+/** Names the clients that are refused from this epoch on. */
+function refusalOf(epoch: number): string {
+  return `refuse clients before ${clientsOf(epoch)}`;
 }

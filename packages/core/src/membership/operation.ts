@@ -54,8 +54,11 @@ export type MembershipProgress =
 export interface EarlierClaim extends ScannedClaim {
   /** The label of the owner, or null. */
   readonly label: string | null;
-  /** The epoch of the client; 1 for clients that have none, such as those of other libraries. */
-  readonly epoch: number;
+  /**
+   * Names the client's stage: "generation 0", also for clients that have none, such as those of other libraries, or
+   * "generation 0 with both sets".
+   */
+  readonly clients: string;
   /** The names of the nodes that have the claim. */
   readonly nodes: readonly string[];
 }
@@ -72,7 +75,7 @@ export interface NodeFailure {
 export interface NodeFloor {
   /** The name of the node. */
   readonly node: string;
-  /** Its floor and epoch, or null if it failed. */
+  /** Its floor and epoch, or null if it failed. `servedBy` of `@holdfast/core/node` names the clients that it serves. */
   readonly floor: Floor | null;
   /** Its error, or null if it replied. */
   readonly error: Error | null;

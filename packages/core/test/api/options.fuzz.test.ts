@@ -18,7 +18,7 @@ const allowed: Record<keyof LockOptions, (value: unknown) => boolean> = {
   maxHoldMs: (value) => isFrom(value, 10_000),
   awaitRelease: (value) => typeof value === "boolean",
 };
-type ServerOption = Exclude<keyof RedlockOptions, keyof LockOptions | "observer" | "clock" | "epoch">;
+type ServerOption = Exclude<keyof RedlockOptions, keyof LockOptions | "observer" | "clock">;
 const allowedForRedlock: Record<keyof LockOptions | ServerOption, (value: unknown) => boolean> = {
   ...allowed,
   nodeTimeoutMs: (value) => isFrom(value, Number.MIN_VALUE) && value < 10_000,
@@ -27,6 +27,7 @@ const allowedForRedlock: Record<keyof LockOptions | ServerOption, (value: unknow
   retryDelayMs: (value) => isFrom(value, Number.MIN_VALUE) && value <= 400,
   retryDelayMaxMs: (value) => isFrom(value, 25),
   maxWaiters: (value) => Number.isSafeInteger(value) && (value as number) > 0,
+  generation: (value) => Number.isSafeInteger(value) && isFrom(value, 0) && value < 2 ** 50,
 };
 
 function isFrom(value: unknown, least: number): value is number {

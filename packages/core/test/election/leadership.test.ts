@@ -72,7 +72,7 @@ describe("observe()", () => {
     const all = world(8);
     const [old, next] = [all.nodes.slice(0, 3), all.nodes.slice(3)];
     for (const node of old) delete node.watch;
-    const redlock = new Redlock({ old, new: next }, { clock: all.clock, epoch: 3 });
+    const redlock = new Redlock({ old, new: next }, { clock: all.clock });
     const lock = await new Redlock(old, { clock: all.clock }).acquire("jobs", { ttlMs: 60_000 });
     const { seen, stop, ended } = watcher({ ...all, redlock });
     await all.clock.advance(5_000);

@@ -84,9 +84,9 @@ describe("verify()", () => {
     const { clock, nodes } = world(4);
     const [a, b, c, d] = nodes as readonly LockNode[] as [LockNode, LockNode, LockNode, LockNode];
     const options = { clock, nodeTimeoutMs: 50 };
-    const joint = new Redlock({ old: [a, b, c], new: [d] }, { ...options, epoch: 3 });
+    const joint = new Redlock({ old: [a, b, c], new: [d] }, options);
     const lock = await clock.until(joint.acquire("r"));
-    const [before, after] = [new Redlock([a, b, c], options), new Redlock([d], { ...options, epoch: 5 })];
+    const [before, after] = [new Redlock([a, b, c], options), new Redlock([d], { ...options, generation: 1 })];
     for (const redlock of [joint, before, after]) {
       expect(await clock.until(verify(redlock, "r", lock))).toMatchObject({ state: "held" });
     }

@@ -1,4 +1,6 @@
-import { type JointSet, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { EpochError, type JointSet, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { migration } from "@holdfast/core/membership";
+import { servedBy } from "@holdfast/core/node";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
@@ -26,7 +28,7 @@ function servers(names: string) {
     },
     one: (some: string, given: RedlockOptions = {}) => new Redlock(named(some), { ...options, ...given }),
     joint: (old: string, next: string, given: RedlockOptions = {}) =>
-      new Redlock({ old: named(old), new: named(next) }, { ...options, epoch: 3, ...given }),
+      new Redlock({ old: named(old), new: named(next) }, { ...options, ...given }),
   };
 }
 
@@ -59,11 +61,11 @@ describe("new Redlock({ old, new })", () => {
   });
 
   it.each([
-    ["old", "abc", 1],
-    ["new", "def", 5],
-  ])("acquire() excludes, and is excluded by, a client that knows only the %s set", async (_, names, epoch) => {
+    ["old", "abc", 0],
+    ["new", "def", 1],
+  ])("acquire() excludes, and is excluded by, a client that knows only the %s set", async (_, names, generation) => {
     const { clock, one, joint } = servers("abcdef");
-    const [other, both] = [one(names, { epoch }), joint("abc", "def")];
+    const [other, both] = [one(names, { generation }), joint("abc", "def")];
     const lock = await clock.until(both.acquire("r"));
     await expect(clock.until(other.acquire("r"))).rejects.toMatchObject({ code: "LOCK_HELD" });
     await clock.until(lock.release());
@@ -144,69 +146,113 @@ describe("new Redlock({ old, new })", () => {
 
   const [old, another] = [[memoryNode()], [memoryNode()]];
   const sameName = { old: [memoryNode({ name: "x" })], new: [memoryNode({ name: "x" })] };
-  const odd = "epoch must be 3, 7, 11 and so on while servers change, not";
   it.each<[string, object, RedlockOptions, string]>([
-    ["no new set", { old }, { epoch: 3 }, "new must be a list of lock nodes, not undefined"],
-    ["an empty set", { old, new: [] }, { epoch: 3 }, "new must have at least one lock node, not none"],
-    ["no epoch", { old, new: another }, {}, `${odd} undefined`],
-    ["the epoch of one set", { old, new: another }, { epoch: 5 }, `${odd} 5`],
-    ["a quorum", { old, new: another }, { epoch: 3, quorum: 1 }, "quorum must be left out while servers change, not 1"],
-    ["nodes of one name", sameName, { epoch: 3 }, "nodes and their names must be distinct: two are called x"],
-    ["a third set", { old, new: another, next: [] }, { epoch: 3 }, "next is not an option of a joint set"],
+    ["no new set", { old }, {}, "new must be a list of lock nodes, not undefined"],
+    ["an empty set", { old, new: [] }, {}, "new must have at least one lock node, not none"],
+    ["a quorum", { old, new: another }, { quorum: 1 }, "quorum must be left out while servers change, not 1"],
+    ["nodes of one name", sameName, {}, "nodes and their names must be distinct: two are called x"],
+    ["a third set", { old, new: another, next: [] }, {}, "next is not an option of a joint set"],
   ])("refuses %s", (_, set, options, message) => {
     expect(() => new Redlock(set as JointSet, options)).toThrow(message);
   });
-
-  it("new Redlock(nodes) refuses the epoch of a joint set, and anything but a positive integer", () => {
-    for (const epoch of [0, 2, 3, -1, 1.5, Number.NaN])
-      expect(() => new Redlock([memoryNode()], { epoch })).toThrow("epoch must be");
-  });
 });
 
-describe("epochs", () => {
-  it("acquire() sends the epoch of its Redlock, and signs with it unless it is 1", async () => {
+describe("generations", () => {
+  it.each<[unknown, ErrorConstructor, string]>([
+    [-1, RangeError, "generation must be a non-negative integer below 2^50, not -1"],
+    [1.5, RangeError, "generation must be a non-negative integer below 2^50, not 1.5"],
+    [2 ** 50, RangeError, `generation must be a non-negative integer below 2^50, not ${2 ** 50}`],
+    [Number.NaN, RangeError, "generation must be a non-negative integer below 2^50, not NaN"],
+    ["1", TypeError, "generation must be a number, not a string"],
+    [null, TypeError, "generation must be a number, not null"],
+  ])("new Redlock() and migration() refuse the generation %j", (generation, type, message) => {
+    const options = { generation: generation as number };
+    const set = { old: [memoryNode({ name: "a" })], new: [memoryNode({ name: "b" })] };
+    for (const make of [
+      () => new Redlock(set.old, options),
+      () => new Redlock(set, options),
+      () => migration(set, options),
+    ]) {
+      expect(make).toThrow(type);
+      expect(make).toThrow(message);
+    }
+  });
+
+  it("acquire() sends the epoch of the generation and the sets, and signs with it unless it is 1", async () => {
     const { clock, named, one, joint } = servers("abc");
-    const locks = [
-      await clock.until(one("abc").acquire("r1")),
-      await clock.until(joint("abc", "abc").acquire("r2")),
-      await clock.until(one("abc", { epoch: 5 }).acquire("r3")),
+    const clients = [
+      one("abc"),
+      one("abc", { generation: 0 }),
+      joint("abc", "abc"),
+      one("abc", { generation: 1 }),
+      joint("abc", "abc", { generation: 1 }),
+      one("abc", { generation: 2 ** 50 - 1 }),
     ];
-    expect(locks.map(({ owner }) => owner.replace(/[0-9a-f]{32}/, "random"))).toEqual([
-      "me:random",
-      "me:random.3",
-      "me:random.5",
-    ]);
+    const epochs = [undefined, undefined, 3, 5, 7, 2 ** 52 - 3];
+    for (const [index, epoch] of epochs.entries()) {
+      const lock = await clock.until((clients[index] as Redlock).acquire(`r${index}`));
+      expect(lock.owner).toMatch(
+        epoch === undefined ? /^me:[0-9a-f]{32}$/ : new RegExp(`^me:[0-9a-f]{32}\\.${epoch}$`),
+      );
+    }
     expect(
       named("a")[0]
         ?.callsOf("acquire")
         .map(({ request }) => request.epoch),
-    ).toEqual([undefined, 3, 5]);
+    ).toEqual(epochs);
   });
 
-  it("acquire() fails at once when the nodes that serve its epoch are no quorum", async () => {
+  it("acquire() fails at once when the nodes that serve its generation are no quorum", async () => {
     const { clock, one, node } = servers("abc");
     for (const name of "ab") await node(name).raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
     const attempt = clock.until(one("abc", { waitTimeoutMs: Infinity }).acquire("r"));
     await expect(attempt).rejects.toMatchObject({ code: "MISCONFIGURED", cause: { code: "EPOCH" } });
     await expect(attempt).rejects.toThrow(
-      "a failed: does not serve clients of epoch 1: it is at epoch 3, and the two may differ by 1",
+      "a failed: does not serve clients of generation 0: it serves those of generation 0 with both sets",
     );
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("acquire() succeeds while a quorum of the nodes serves its epoch, and a first lock too", async () => {
+  it("acquire() succeeds while a quorum of the nodes serves its generation, and a first lock too", async () => {
     const { clock, one, node } = servers("abc");
     await node("a").raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
     expect((await clock.until(one("abc").acquire("r"))).fence).toBeGreaterThan(0);
   });
 
-  it("extend() and release() of a lock go on when the nodes have left its epoch behind", async () => {
+  it("extend() and release() of a lock go on when the nodes have left its generation behind", async () => {
     const { clock, one, node } = servers("abc");
     const lock = await clock.until(one("abc").acquire("r"));
     for (const name of "abc") await node(name).raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
     await clock.until(lock.extend());
     await clock.until(lock.release());
     for (const name of "abc") expect(await node(name).inspect("r")).toMatchObject({ owner: null });
+  });
+});
+
+describe("names for clients", () => {
+  it.each([
+    [
+      2,
+      5,
+      "does not serve clients of generation 1: it serves those of generation 0 and of generation 0 with both sets",
+    ],
+    [
+      4,
+      1,
+      "does not serve clients of generation 0: it serves those of generation 0 with both sets and of generation 1",
+    ],
+    [5, 3, "does not serve clients of generation 0 with both sets: it serves those of generation 1"],
+    [6, 2, "does not serve clients of epoch 2: it serves those of generation 1 and of generation 1 with both sets"],
+  ])("EpochError names the clients that a node at epoch %i serves, and those of epoch %i", (node, client, message) => {
+    expect(new EpochError(node, client).message).toBe(message);
+  });
+
+  it("servedBy() completes what a node does", () => {
+    expect([0, 1, 4].map(servedBy)).toEqual([
+      "all clients",
+      "clients of generation 0",
+      "clients of generation 0 with both sets and of generation 1",
+    ]);
   });
 });
 

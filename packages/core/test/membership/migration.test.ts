@@ -6,14 +6,14 @@ import { describe, expect, it } from "vitest";
 import { withWallClock } from "../world.ts";
 
 /** Nodes with these names, a change between some of them, and clients of each stage. */
-function change(old: string, next: string, epoch = 1, options: Partial<MigrationOptions> = {}) {
+function change(old: string, next: string, generation = 0, options: Partial<MigrationOptions> = {}) {
   const clock = new VirtualClock();
   const names = [...new Set([...old, ...next])];
   const inner = new Map(names.map((name) => [name, memoryNode({ name, clock })]));
   const all = new Map([...inner].map(([name, node]) => [name, new FaultyNode(node, clock)]));
   const node = (name: string) => all.get(name) as FaultyNode;
   const set = { old: [...old].map(node), new: [...next].map(node) };
-  const given = { clock, nodeTimeoutMs: 50, watchMs: 2_000, settleMs: 5_000, epoch, ...options };
+  const given = { clock, nodeTimeoutMs: 50, watchMs: 2_000, settleMs: 5_000, generation, ...options };
   const base = { clock, nodeTimeoutMs: 50, waitTimeoutMs: 0 };
   const lockOf = async (redlock: Redlock, resource = "r") => clock.until(redlock.acquire(resource));
   return {
@@ -24,9 +24,9 @@ function change(old: string, next: string, epoch = 1, options: Partial<Migration
     floors: async (some: string) =>
       Promise.all([...some].map((name) => inner.get(name)?.raiseFloor({ floor: 0, epoch: 0, timeoutMs: 50 }))),
     clients: (more: RedlockOptions = {}) => ({
-      old: new Redlock(set.old, { ...base, epoch, label: "old", ...more }),
-      joint: new Redlock(set, { ...base, epoch: epoch + 2, label: "joint", ...more }),
-      new: new Redlock(set.new, { ...base, epoch: epoch + 4, label: "new", ...more }),
+      old: new Redlock(set.old, { ...base, generation, label: "old", ...more }),
+      joint: new Redlock(set, { ...base, generation, label: "joint", ...more }),
+      new: new Redlock(set.new, { ...base, generation: generation + 1, label: "new", ...more }),
     }),
     lockOf,
     use: async (redlock: Redlock, resource = "r") => {
@@ -52,15 +52,15 @@ describe("migration()", () => {
     // The wall clocks of later clients stand far behind, so that only floors and counters keep their tokens growing.
     const early = clients({ clock: withWallClock(clock, 9_000_000) }).old;
     const late = clients({ clock: withWallClock(clock, 1_000) });
-    expect(await steps.status()).toMatchObject({ stage: "none", epochs: [1, 3] });
+    expect(await steps.status()).toMatchObject({ stage: "none" });
     const fences = [await use(early), await use(early, "only-before")];
-    expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun", epochs: [1, 3] });
+    expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun" });
     await expect(use(stage.new)).rejects.toMatchObject(refused);
     fences.push(await use(stage.old, "other"), await use(late.joint));
-    expect(await clock.until(steps.join())).toMatchObject({ stage: "joined", epochs: [3, 5] });
+    expect(await clock.until(steps.join())).toMatchObject({ stage: "joined" });
     await expect(use(stage.old)).rejects.toMatchObject(refused);
     fences.push(await use(late.joint), await use(late.new));
-    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended", epochs: [5, 7] });
+    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
     await expect(use(stage.joint)).rejects.toMatchObject(refused);
     fences.push(await use(late.new));
     const [r1, before, , r2, r3, r4, r5] = fences as [number, number, number, number, number, number, number];
@@ -100,9 +100,11 @@ describe("migration()", () => {
     const failure = clock.until(steps.join());
     await expect(failure).rejects.toMatchObject({
       code: "MEMBERSHIP",
-      claims: [{ resource: "jobs", owner: lock.owner, label: "old", epoch: 1, nodes: ["a", "b", "c"] }],
+      claims: [{ resource: "jobs", owner: lock.owner, label: "old", clients: "generation 0", nodes: ["a", "b", "c"] }],
     });
-    await expect(failure).rejects.toThrow("clients of epochs below 3 still lock: old of epoch 1 holds jobs on a, b, c");
+    await expect(failure).rejects.toThrow(
+      "clients before generation 0 with both sets still lock: old of generation 0 holds jobs on a, b, c",
+    );
     keeping();
     expect(await use(old, "other")).toBeGreaterThan(0);
     await clock.until(lock.release());
@@ -195,7 +197,7 @@ describe("migration()", () => {
     await clock.until(steps.join());
     await lockOf(clients({ ttlMs: 60_000 }).joint, "jobs");
     await expect(clock.until(steps.end())).rejects.toThrow(
-      "clients of epochs below 5 still lock: joint of epoch 3 holds jobs on d, e, f",
+      "clients before generation 1 still lock: joint of generation 0 with both sets holds jobs on d, e, f",
     );
   });
 
@@ -218,25 +220,26 @@ describe("migration()", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("migration() refuses the epoch of another change", async () => {
+  it("migration() refuses the generation of another change", async () => {
     const first = change("abc", "def");
     for (const step of ["begin", "join", "end"] as const) await first.clock.until(first.steps[step]());
     const nodes = { old: [..."def"].map(first.node), new: [..."abc"].map(first.node) };
     const options = { clock: first.clock, nodeTimeoutMs: 50, watchMs: 10 };
-    const wrong = migration(nodes, { ...options, epoch: 1 });
+    const wrong = migration(nodes, options);
     await expect(first.clock.until(wrong.begin())).rejects.toThrow(
-      "d is at epoch 5: the clients before this change cannot have epoch 1",
+      "d serves clients of generation 1: the clients before this change cannot be of generation 0",
     );
-    const back = migration(nodes, { ...options, epoch: 5 });
+    const back = migration(nodes, { ...options, generation: 1 });
     for (const step of ["begin", "join", "end"] as const) await first.clock.until(back[step]());
-    expect(await back.status()).toMatchObject({ stage: "ended", epochs: [9, 11] });
+    expect(await back.status()).toMatchObject({ stage: "ended" });
   });
 
-  it("begin() refuses the epoch after a change that has not ended, and goes on serving clients", async () => {
-    const { clock, steps, inner, floors, use, clients } = change("abc", "def", 5);
+  it("begin() refuses the generation after a change that has not ended, and goes on serving clients", async () => {
+    const { clock, steps, inner, floors, use, clients } = change("abc", "def", 1);
     for (const name of "abc") await inner(name).raiseFloor({ floor: 0, epoch: 4, timeoutMs: 50 });
     await expect(clock.until(steps.begin())).rejects.toThrow(
-      "the old nodes are at epoch 4: the clients before this change cannot all have epoch 5 yet",
+      "the old nodes serve clients of generation 0 with both sets and of generation 1: the clients before this change " +
+        "cannot all be of generation 1 yet",
     );
     expect((await floors("abcdef")).map((floor) => floor?.epoch)).toEqual([4, 4, 4, 0, 0, 0]);
     for (const name of "ab") await inner(name).raiseFloor({ floor: 0, epoch: 5, timeoutMs: 50 });
@@ -244,22 +247,22 @@ describe("migration()", () => {
     expect(await use(clients().old)).toBeGreaterThan(0);
   });
 
-  it("migration() refuses an epoch that the nodes do not serve yet, and raises nothing", async () => {
+  it("migration() refuses a generation that the nodes do not serve yet, and raises nothing", async () => {
     const { clock, steps, node, floors } = change("abc", "abcde");
-    const at = (epoch: number) => {
+    const at = (generation: number) => {
       return migration(
         { old: [..."abcde"].map(node), new: [..."abc"].map(node) },
-        { clock, nodeTimeoutMs: 50, watchMs: 10, epoch },
+        { clock, nodeTimeoutMs: 50, watchMs: 10, generation },
       );
     };
     for (const step of ["begin", "join"] as const) await clock.until(steps[step]());
-    const early = "the old nodes are at epoch 4: the clients before this change cannot all have epoch 5";
-    await expect(clock.until(at(5).begin())).rejects.toThrow(early);
+    const early = "of generation 1: the clients before this change cannot all be of generation 1 yet";
+    await expect(clock.until(at(1).begin())).rejects.toThrow(early);
     await clock.until(steps.end());
-    const skipping = "the old nodes are at epoch 5: the clients before this change cannot all have epoch 9";
-    await expect(clock.until(at(9).begin())).rejects.toThrow(skipping);
+    const skipping = "serve clients of generation 1: the clients before this change cannot all be of generation 2 yet";
+    await expect(clock.until(at(2).begin())).rejects.toThrow(skipping);
     expect((await floors("abcde")).map((floor) => floor?.epoch)).toEqual([5, 5, 5, 5, 5]);
-    expect(await clock.until(at(5).begin())).toMatchObject({ stage: "begun" });
+    expect(await clock.until(at(1).begin())).toMatchObject({ stage: "begun" });
   });
 
   it("migration() names nodes in the order of the sets, whichever replies first", async () => {
@@ -282,7 +285,7 @@ describe("migration()", () => {
 
   it("migration() reports what it reads and for what it waits", async () => {
     const progress: MembershipProgress[] = [];
-    const { clock, steps } = change("abc", "def", 1, { onProgress: (event) => void progress.push(event) });
+    const { clock, steps } = change("abc", "def", 0, { onProgress: (event) => void progress.push(event) });
     await clock.until(steps.begin());
     await clock.until(steps.join());
     expect(new Set(progress.map(({ doing }) => doing))).toEqual(new Set(["reading", "waiting"]));
@@ -292,21 +295,13 @@ describe("migration()", () => {
 
   it("migration() refuses bad arguments", () => {
     const set = { old: [memoryNode()], new: [memoryNode()] };
-    expect(() => migration(set, { epoch: 2 })).toThrow(
-      "epoch must be that of clients between two changes, 1 or 5 or 9, not 2",
-    );
-    expect(() => migration(set, {} as MigrationOptions)).toThrow("epoch must be a number, not undefined");
-    expect(() => migration(set, { epoch: 1, watch: 5 } as MigrationOptions)).toThrow(
-      "watch is not an option of migration",
-    );
-    expect(() => migration(set, { epoch: 1, watchMs: 0 })).toThrow("watchMs must be a positive integer");
-    expect(() => migration(set.old as never, { epoch: 1 })).toThrow("set must have the fields old and new");
-    expect(() => migration({ old: [set.old[0], set.old[0]] as never, new: set.new }, { epoch: 1 })).toThrow(
+    expect(() => migration(set, { watch: 5 } as MigrationOptions)).toThrow("watch is not an option of migration");
+    expect(() => migration(set, { watchMs: 0 })).toThrow("watchMs must be a positive integer");
+    expect(() => migration(set.old as never)).toThrow("set must have the fields old and new");
+    expect(() => migration({ old: [set.old[0], set.old[0]] as never, new: set.new })).toThrow(
       "old and their names must be distinct: two are called memory",
     );
-    expect(() => migration({ old: [], new: set.new }, { epoch: 1 })).toThrow(
-      "old must be a list of at least one lock node",
-    );
+    expect(() => migration({ old: [], new: set.new })).toThrow("old must be a list of at least one lock node");
   });
 });
 

@@ -31,7 +31,7 @@ describe("acquire() waits", () => {
     const { clock, nodes } = world(4);
     const [a, b, c, d] = nodes as [FaultyNode, FaultyNode, FaultyNode, FaultyNode];
     const sets = { old: [a, b, c], new: [a, b, d] };
-    const client = (): Redlock => new Redlock(sets, { clock, epoch: 3, nodeTimeoutMs: 50 });
+    const client = (): Redlock => new Redlock(sets, { clock, nodeTimeoutMs: 50 });
     for (const node of [a, b]) node.fault = () => ({ requestMs: 2, replyMs: 2 });
     for (const node of [c, d]) node.fault = () => ({ reject: new Error("down") });
     for (const node of [c, d]) node.watch = () => Promise.reject(new Error("down"));
