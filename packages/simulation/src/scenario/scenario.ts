@@ -187,6 +187,11 @@ export function epochAfter(changes: number): number {
   return 1 + 2 * epochsPerStage * changes;
 }
 
+/** The `generation` of clients of an epoch: how many changes they have gone through. */
+export function generationAt(epoch: number): number {
+  return Math.floor(epoch / (2 * epochsPerStage));
+}
+
 /** The sets of nodes of which clients of an epoch need a quorum each: one, or the old and the new one. */
 export function setsAt(epoch: number, { nodes, membership }: FullScenario): readonly (readonly string[])[] {
   if (membership === undefined) return [nodeNames(nodes)];

@@ -7,6 +7,7 @@ import {
   epochAfter,
   epochsPerStage,
   type FullScenario,
+  generationAt,
   lastEpoch,
   longestTtlMs,
   operatorName,
@@ -235,7 +236,13 @@ export class Operator {
     const { scenario, tools } = this.#parts;
     const { ttlMs, nodeTimeoutMs } = scenario.settings;
     const { watchMs = 0 } = scenario.membership ?? {};
-    const options = { epoch: this.#epoch, watchMs, settleMs: 10 * ttlMs, nodeTimeoutMs, clock: process };
+    const options = {
+      generation: generationAt(this.#epoch),
+      watchMs,
+      settleMs: 10 * ttlMs,
+      nodeTimeoutMs,
+      clock: process,
+    };
     return tools.migration(this.#nodes() as JointSet, options)[step]();
   }
 

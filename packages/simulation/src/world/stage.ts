@@ -7,6 +7,7 @@ import type { Fault } from "../scenario/fault.ts";
 import { calmFromMs } from "../scenario/fault-times.ts";
 import {
   type FullScenario,
+  generationAt,
   isNotified,
   lastEpoch,
   nodeNames,
@@ -128,7 +129,7 @@ function openSession(
   const [old = [], next] = sets;
   const nodes: readonly Connection[] | JointSet = next === undefined ? old : { old, new: next };
   return {
-    redlock: tools.createRedlock(nodes, { ...options, quorum, ...(epoch > 1 && { epoch }) }),
+    redlock: tools.createRedlock(nodes, { ...options, quorum, generation: generationAt(epoch) }),
     waiters: recorder.follow(process, waitingTermsOf(scenario, client, epoch), epoch),
   };
 }
