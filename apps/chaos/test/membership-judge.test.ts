@@ -11,17 +11,25 @@ import { judgeRun } from "../src/membership/judge.ts";
 import { pageOf } from "../src/membership/page.ts";
 import { pictureOf } from "../src/membership/picture.ts";
 import type { ChaosOptions } from "../src/options.ts";
-import { changesOf, describeStage, serversOf, threeToFiveToFive } from "../src/world/stages.ts";
+import { changesOf, describeStage, nameOf, serversOf, threeToFiveToFive } from "../src/world/stages.ts";
 import { visit } from "./visits.ts";
 
 function granted(client: string, grantedAtMs: number): ClientMessage {
-  const lock = { client, resource: "stock-1", epoch: 1, fence: 1_000, attemptAtMs: 0, grantedAtMs, waitedMs: 7 };
+  const lock = {
+    client,
+    resource: "stock-1",
+    stage: "generation 0",
+    fence: 1_000,
+    attemptAtMs: 0,
+    grantedAtMs,
+    waitedMs: 7,
+  };
   return { kind: "granted", client, grant: lock };
 }
 
 function startedChronicle() {
   return startChronicle(
-    () => new Map([[1, 2]]),
+    () => new Map([["generation 0", 2]]),
     () => {},
   );
 }
@@ -53,14 +61,14 @@ describe("judgeRun()", () => {
 
   test("judgeRun() finds clients without a lock, errors, and clients of wrong stages that are served", () => {
     const chronicle = startedChronicle();
-    chronicle.hear({ kind: "failed", client: "c1", epoch: 1, atMs: 5, message: "acquire: no" });
+    chronicle.hear({ kind: "failed", client: "c1", stage: "generation 0", atMs: 5, message: "acquire: no" });
     chronicle.probes.push(
       { what: "a", wanted: "refused", error: undefined },
-      { what: "b", wanted: "refused", error: "n1 failed: does not serve clients of epoch 1: it is at" },
+      { what: "b", wanted: "refused", error: "n1 failed: does not serve clients of generation 0: it serves" },
       { what: "c", wanted: "served", error: undefined },
     );
     expect(judgeRun(chronicle, new Map(), ["c9"]).violations).toEqual([
-      "c1 of epoch 1 got an error: acquire: no",
+      "c1 of generation 0 got an error: acquire: no",
       "c9 got no lock at the last stage",
       "a must be refused: it got a lock",
     ]);
@@ -72,7 +80,7 @@ describe("startJournal()", () => {
     const { hear, begin, errors } = startJournal();
     begin("c1", "paused");
     const atMs = Number.MAX_SAFE_INTEGER;
-    for (const client of ["c1", "c2"]) hear({ kind: "failed", client, epoch: 1, atMs, message: "lost" });
+    for (const client of ["c1", "c2"]) hear({ kind: "failed", client, stage: "generation 0", atMs, message: "lost" });
     expect(errors.map(({ client }) => client)).toEqual(["c2"]);
   });
 
@@ -91,12 +99,16 @@ test("elementsOf() returns the elements to which the last write leads back", () 
   expect(elementsOf([" a", "a b", "b c", "a d"])).toEqual(["a", "d"]);
 });
 
-test("changesOf() gives neighbouring stages epochs that differ by 2", () => {
+test("changesOf() gives both sets of a change the generation of the old one", () => {
   const changes = changesOf(threeToFiveToFive);
-  const epochs = changes.flatMap(({ before, joint, after }) => [before, joint, after].map(({ epoch }) => epoch));
-  expect(epochs).toEqual([1, 3, 5, 5, 7, 9]);
+  expect(changes.flatMap(({ before, joint, after }) => [before, joint, after].map(nameOf))).toEqual([
+    ...["generation 0", "generation 0 with both sets", "generation 1"],
+    ...["generation 1", "generation 1 with both sets", "generation 2"],
+  ]);
   expect(changes.map(({ joint }) => serversOf(joint).length)).toEqual([6, 10]);
-  expect(describeStage({ epoch: 3, sets: [["n1"], ["n2", "n3"]] })).toBe("epoch 3: n1 and n2 n3");
+  expect(describeStage({ generation: 0, sets: [["n1"], ["n2", "n3"]] })).toBe(
+    "generation 0 with both sets: n1 and n2 n3",
+  );
 });
 
 test("pageOf() and pictureOf() show each line of the transcript, and what was violated", () => {
@@ -117,7 +129,7 @@ test("pageOf() and pictureOf() show each line of the transcript, and what was vi
   const chart = pictureOf(chronicle);
   expect(chart.timeline.lanes).toEqual(["operator", "n1", "n2", "clients"]);
   expect(chart.timeline.curves?.curves.map(({ name, counts }) => [name, counts.length])).toEqual([
-    ["locks of epoch 1", 1],
+    ["locks of generation 0", 1],
   ]);
   expect(chartSvg({ rows: [], charts: [] }, chart)).toMatch(/^<svg (?!.*(NaN|Infinity)).*n2.*<\/svg>\n$/s);
 });

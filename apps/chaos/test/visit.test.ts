@@ -16,7 +16,7 @@ test("visit() ends the right to a lock when its validity ended, even if the clie
     release: async () => {},
   };
   const errand = {
-    ...{ client: "c1", resource: "a", epoch: 1, element: "c1.1", dwellMs: 2, extend: false, store },
+    ...{ client: "c1", resource: "a", stage: "generation 0", element: "c1.1", dwellMs: 2, extend: false, store },
     ...{ calledAtMs: 0, attemptAtMs: 0, tell() {}, fail() {}, inside: async () => {} },
   };
   const held = await visit(lock, errand);

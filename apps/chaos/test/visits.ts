@@ -3,7 +3,7 @@ import type { History, Visit } from "../src/history/visit.ts";
 /** A visit between these times, with a unique token and element. */
 export function visit(client: string, grantedAtMs: number, heldUntilMs: number, more: Partial<Visit> = {}): Visit {
   return {
-    ...{ client, resource: "stock-1", epoch: 1 },
+    ...{ client, resource: "stock-1", stage: "generation 0" },
     fence: 1_000 + grantedAtMs,
     ...{ attemptAtMs: grantedAtMs - 1, waitedMs: 1 },
     grantedAtMs,

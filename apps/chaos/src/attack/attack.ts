@@ -28,7 +28,7 @@ export async function attack(
   const silence = world.listen(journal.hear);
   const fromMs = monotonicMs();
   const sets = [world.nodes.map(({ name }) => name)] as const;
-  const servers = { epoch: 1, sets, restartGuardMs: nemesis.guarded ? ttlMs : 0 };
+  const servers = { generation: 0, sets, restartGuardMs: nemesis.guarded ? ttlMs : 0 };
   const task = taskOf(slice, ttlMs, mode === "election");
   const work = (client: Client, index: number) => client.work(servers, [{ ...task, seed: slice.seed + index }]);
   await Promise.all(world.clients.map(work));

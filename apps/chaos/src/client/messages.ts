@@ -49,7 +49,7 @@ export interface Task {
 /** An error that a client got from a lock. */
 export interface ClientError {
   readonly client: string;
-  readonly epoch: number;
+  readonly stage: string;
   readonly atMs: number;
   readonly message: string;
 }

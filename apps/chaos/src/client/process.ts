@@ -107,7 +107,7 @@ async function openLocks(stage: Stage): Promise<Locks> {
   });
   const redlock = new Redlock(nodes, {
     ...order.redlock,
-    epoch: stage.epoch,
+    generation: stage.generation,
     label: order.client,
     clock: { ...systemClock, wallMs: () => systemClock.wallMs() + clockAheadMs },
     observer: {

@@ -2,7 +2,7 @@ import { createDice, type Dice } from "@holdfast/app-kit/dice";
 import type { Redlock } from "@holdfast/core";
 import { election } from "@holdfast/core/election";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import type { Stage } from "../world/stages.ts";
+import { nameOf, type Stage } from "../world/stages.ts";
 import type { ClientMessage, Task } from "./messages.ts";
 import type { Store } from "./store.ts";
 import { type Hold, pause, visit } from "./visit.ts";
@@ -161,7 +161,7 @@ async function visitUnder(job: Job, lock: Hold, { stage, ...occasion }: Occasion
   const extend = desk.visits % task.extendEvery === 0;
   if (extend) count(desk, ["extended"]);
   await visit(lock, {
-    ...{ ...occasion, client, tell, extend, epoch: stage.epoch },
+    ...{ ...occasion, client, tell, extend, stage: nameOf(stage) },
     attemptAtMs: desk.attemptsAtMs.get(occasion.resource) ?? occasion.calledAtMs,
     element: `${client}-${process.pid}.${desk.visits}`,
     dwellMs: dice.integer(...task.dwellMs),
@@ -173,9 +173,15 @@ async function visitUnder(job: Job, lock: Hold, { stage, ...occasion }: Occasion
   });
 }
 
-function fail({ desk }: Job, { epoch }: Stage, what: string, error: Error): void {
+function fail({ desk }: Job, stage: Stage, what: string, error: Error): void {
   const { client } = desk;
-  desk.tell({ kind: "failed", client, epoch, atMs: monotonicMs(), message: `${what}: ${error.message}` });
+  desk.tell({
+    kind: "failed",
+    client,
+    stage: nameOf(stage),
+    atMs: monotonicMs(),
+    message: `${what}: ${error.message}`,
+  });
 }
 
 function count({ deeds }: Desk, some: readonly string[]): void {

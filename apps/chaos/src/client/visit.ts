@@ -17,7 +17,7 @@ export interface Hold {
 export interface Errand {
   readonly client: string;
   readonly resource: string;
-  readonly epoch: number;
+  readonly stage: string;
   /** The element to add to both sets. */
   readonly element: string;
   readonly dwellMs: number;
@@ -39,12 +39,12 @@ export interface Errand {
  * some time, as over a network. A pause at that point does harm that no check can prevent.
  */
 export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Promise<Visit> {
-  const { client, resource, epoch, element, dwellMs, attemptAtMs } = errand;
+  const { client, resource, stage, element, dwellMs, attemptAtMs } = errand;
   const belief = believe(lock);
   const { fence } = lock;
   const { grantedAtMs } = belief;
   const waitedMs = grantedAtMs - errand.calledAtMs;
-  const grant = { client, resource, epoch, fence, attemptAtMs, grantedAtMs, waitedMs };
+  const grant = { client, resource, stage, fence, attemptAtMs, grantedAtMs, waitedMs };
   tell({ kind: "granted", client, grant });
   const plainNewest = await store?.plain.read();
   const fencedNewest = await store?.fenced.read(fence);

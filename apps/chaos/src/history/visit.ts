@@ -4,7 +4,8 @@ export interface Grant {
   readonly client: string;
   /** The resource, or several, separated by commas. */
   readonly resource: string;
-  readonly epoch: number;
+  /** The name of the client's stage, such as `generation 0`. */
+  readonly stage: string;
   /** The fencing token. */
   readonly fence: number;
   /** A time at or before the first request of the successful attempt. */

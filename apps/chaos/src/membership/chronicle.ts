@@ -12,8 +12,8 @@ export interface Moment {
   readonly longestWaitMs: number;
   /** How many errors clients had got so far. */
   readonly errors: number;
-  /** How many clients were of each epoch. */
-  readonly clients: ReadonlyMap<number, number>;
+  /** How many clients were in each stage, by its name. */
+  readonly clients: ReadonlyMap<string, number>;
 }
 
 /** A client of a wrong stage, which must be refused, or a client of a right one, which must be served. */
@@ -46,7 +46,7 @@ export interface Chronicle extends Journal {
 
 /** Records a run. */
 export function startChronicle(
-  clientsByEpoch: () => ReadonlyMap<number, number>,
+  clientsByStage: () => ReadonlyMap<string, number>,
   onMoment: (moment: Moment) => void,
 ): Chronicle {
   let fromMs = Number.NaN;
@@ -71,7 +71,7 @@ export function startChronicle(
       seen = granted.length;
       if (moments.length === 0) fromMs = monotonicMs();
       const atMs = monotonicMs() - fromMs;
-      const moment = { atMs, what, locks: seen, longestWaitMs, errors: errors.length, clients: clientsByEpoch() };
+      const moment = { atMs, what, locks: seen, longestWaitMs, errors: errors.length, clients: clientsByStage() };
       moments.push(moment);
       onMoment(moment);
     },

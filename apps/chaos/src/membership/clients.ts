@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal } from "../history/journal.ts";
 import type { Client } from "../world/client.ts";
-import type { Stage } from "../world/stages.ts";
+import { nameOf, type Stage } from "../world/stages.ts";
 
 /** How long a client may wait for its first lock at a stage, in milliseconds. */
 const patienceMs = 90_000;
@@ -19,7 +19,7 @@ export async function enterAll(clients: readonly Client[], stage: Stage, duratio
 export async function allServed(clients: readonly Client[], stage: Stage, { granted }: Journal): Promise<string[]> {
   const deadlineMs = performance.now() + patienceMs;
   for (;;) {
-    const served = new Set(granted.filter(({ epoch }) => epoch === stage.epoch).map(({ client }) => client));
+    const served = new Set(granted.filter((grant) => grant.stage === nameOf(stage)).map(({ client }) => client));
     const waiting = clients.map(({ name }) => name).filter((name) => !served.has(name));
     if (waiting.length === 0 || performance.now() > deadlineMs) return waiting;
     await sleep(50);

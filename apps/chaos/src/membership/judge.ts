@@ -25,13 +25,13 @@ export function judgeRun(chronicle: Chronicle, sets: ReadonlyMap<string, Sets>, 
       ofResource,
     ),
   );
-  const locksByEpoch = new Map<number, number>();
-  for (const { epoch } of granted) locksByEpoch.set(epoch, (locksByEpoch.get(epoch) ?? 0) + 1);
+  const locksByStage = new Map<string, number>();
+  for (const { stage } of granted) locksByStage.set(stage, (locksByStage.get(stage) ?? 0) + 1);
   const waitsMs = granted.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b);
   const findings = {
     locks: granted.length,
-    /** How many locks clients of each epoch were granted. */
-    locksByEpoch,
+    /** How many locks clients of each stage were granted. */
+    locksByStage,
     medianWaitMs: waitsMs[Math.floor(waitsMs.length / 2)] ?? 0,
     longestWaitMs: waitsMs.at(-1) ?? 0,
     overlaps: countOf(byResource, "overlaps"),
@@ -41,11 +41,11 @@ export function judgeRun(chronicle: Chronicle, sets: ReadonlyMap<string, Sets>, 
     errors: chronicle.errors,
   };
   const wrongProbes = probes.filter(({ wanted, error }) =>
-    wanted === "served" ? error !== undefined : !error?.includes("does not serve clients of epoch"),
+    wanted === "served" ? error !== undefined : !error?.includes("does not serve clients of generation"),
   );
   const violations = [
     ...brokenPromises(byResource, true),
-    ...findings.errors.map(({ client, epoch, message }) => `${client} of epoch ${epoch} got an error: ${message}`),
+    ...findings.errors.map(({ client, stage, message }) => `${client} of ${stage} got an error: ${message}`),
     ...unserved.map((client) => `${client} got no lock at the last stage`),
     ...wrongProbes.map(({ what, wanted, error = "it got a lock" }) => `${what} must be ${wanted}: ${error}`),
   ];

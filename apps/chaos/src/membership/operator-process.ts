@@ -30,9 +30,9 @@ const functions = {
   async step(order: OperatorOrder, change: Change, step: Step): Promise<unknown> {
     const { nodes, close } = await open(order, change.joint, order.ignoresFloors ? withoutFloor : undefined);
     const { old, new: next } = nodes as Extract<typeof nodes, { old: unknown }>;
-    const { epoch } = change.before;
+    const { generation } = change.before;
     try {
-      return await migration({ old, new: next }, { epoch, nodeTimeoutMs, ...watch })[step]();
+      return await migration({ old, new: next }, { generation, nodeTimeoutMs, ...watch })[step]();
     } finally {
       await close();
     }
@@ -51,7 +51,8 @@ const functions = {
   /** Tries to lock as a client of a stage, and resolves with the error, or with undefined if the client is served. */
   async probe(order: OperatorOrder, stage: Stage): Promise<string | undefined> {
     const { nodes, close } = await open(order, stage);
-    const redlock = new Redlock(nodes, { epoch: stage.epoch, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
+    const { generation } = stage;
+    const redlock = new Redlock(nodes, { generation, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
     try {
       // A client that nodes refuse is told so at once, and the others may have to wait for a server.
       const lock = await redlock.acquire("probe", { waitTimeoutMs: 10_000 });

@@ -32,9 +32,9 @@ ${commandOf(options)}${report === undefined ? "" : ` --report ${report}`}
 \`\`\`
 
 Each line has the locks granted so far, the longest wait since the line before, the errors of clients so far, and how many
-clients were at each epoch. The longest waits are for five resources that are held for longer than a ttl at a time, by four
-clients in turn; a lock of a client that is killed lasts until its ttl ends. Updates are lost without tokens where a paused
-client writes after the end of its lock.
+clients were of each generation. The longest waits are for five resources that are held for longer than a ttl at a time,
+by four clients in turn; a lock of a client that is killed lasts until its ttl ends. Updates are lost without tokens where
+a paused client writes after the end of its lock.
 
 \`\`\`
 ${columns}
@@ -57,6 +57,6 @@ ${probes.join("")}`;
 
 function outcomeOf(error: string | undefined): string {
   if (error === undefined) return "served";
-  const [reason = error] = /does not serve clients of .*? differ by 1/.exec(error) ?? [];
+  const [reason = error] = /does not serve clients of [^,]*/.exec(error) ?? [];
   return `refused: ${reason}`;
 }

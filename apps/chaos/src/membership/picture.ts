@@ -8,9 +8,9 @@ export const pictureTitle = "The servers in use, the faults, and the locks in ea
 /** The width of a column of the curve, in milliseconds. */
 const intervalMs = 1_000;
 
-const epochColors = ["curve-1", "curve-2", "curve-3", "curve-4", "curve-5"] as const;
+const stageColors = ["curve-1", "curve-2", "curve-3", "curve-4", "curve-5"] as const;
 
-/** Shows a run: which servers were in use and struck when, and how many locks clients of each epoch were granted. */
+/** Shows a run: which servers were in use and struck when, and how many locks clients of each stage were granted. */
 export function pictureOf({ fromMs, granted, bands, duties }: Chronicle): TimelineChart {
   const toMs = granted.reduce((latest, { grantedAtMs }) => Math.max(latest, grantedAtMs), fromMs);
   const servers = [...new Set(duties.map(({ lane }) => lane).filter((lane) => lane !== operatorLane))];
@@ -48,19 +48,19 @@ export function pictureOf({ fromMs, granted, bands, duties }: Chronicle): Timeli
   };
 }
 
-/** How many locks were granted in each second, by epoch. */
+/** How many locks were granted in each second, by stage. */
 function curvesOf(
   granted: Chronicle["granted"],
   fromMs: number,
   intervals: number,
 ): NonNullable<Timeline["curves"]>["curves"] {
-  const epochs = [...new Set(granted.map(({ epoch }) => epoch))].sort((a, b) => a - b);
-  return epochs.map((epoch, index) => {
+  const stages = [...new Set(granted.map(({ stage }) => stage))].sort();
+  return stages.map((stage, index) => {
     const counts = new Array<number>(intervals).fill(0);
     for (const lock of granted) {
       const interval = Math.floor((lock.grantedAtMs - fromMs) / intervalMs);
-      if (lock.epoch === epoch && interval >= 0 && interval < intervals) counts[interval] = (counts[interval] ?? 0) + 1;
+      if (lock.stage === stage && interval >= 0 && interval < intervals) counts[interval] = (counts[interval] ?? 0) + 1;
     }
-    return { name: `locks of epoch ${epoch}`, color: epochColors[index % epochColors.length] ?? "curve-1", counts };
+    return { name: `locks of ${stage}`, color: stageColors[index % stageColors.length] ?? "curve-1", counts };
   });
 }

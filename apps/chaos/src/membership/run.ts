@@ -2,7 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ChaosOptions } from "../options.ts";
 import { writeFiles } from "../report/write.ts";
-import { type Change, changesOf, describeStage, type Stage, serversOf, threeToFiveToFive } from "../world/stages.ts";
+import {
+  type Change,
+  changesOf,
+  describeStage,
+  nameOf,
+  type Stage,
+  serversOf,
+  threeToFiveToFive,
+} from "../world/stages.ts";
 import { allServed, enterAll } from "./clients.ts";
 import { judgeRun, type MembershipRun } from "./judge.ts";
 import { startStrikes } from "./strikes.ts";
@@ -97,7 +105,7 @@ async function changeServers(world: World, change: Change, signal: AbortSignal):
   for (const { step, served, refused, next } of steps) {
     signal.throwIfAborted();
     await operator.step(change, step);
-    chronicle.note(`${step}: clients of epoch ${served.map(({ epoch }) => epoch).join(" and ")} are served`);
+    chronicle.note(`${step}: clients of ${served.map(nameOf).join(" and of ")} are served`);
     await operator.probe(refused, "refused");
     if (next === undefined) continue;
     signal.throwIfAborted();

@@ -23,16 +23,15 @@ export function lineOf({ atMs, what, locks, longestWaitMs, errors, clients }: Mo
     `${(longestWaitMs / 1_000).toFixed(1)} s`.padStart(14),
     String(errors).padStart(8),
   ].join("");
-  return `${figures}  ${clientsOf(clients).padEnd(28)}  ${what}`;
+  return `${figures}  ${countsOf(clients).padEnd(52)}  ${what}`;
 }
 
 /** The verdict. */
 export function verdictOf(options: ChaosOptions, { findings, chronicle }: MembershipRun): string {
-  const { locks, locksByEpoch, medianWaitMs, longestWaitMs, overlaps, tokenFaults, lostPlain, lostFenced } = findings;
-  const byEpoch = [...locksByEpoch].sort(([a], [b]) => a - b).map(([epoch, count]) => `${count} at epoch ${epoch}`);
+  const { locks, locksByStage, medianWaitMs, longestWaitMs, overlaps, tokenFaults, lostPlain, lostFenced } = findings;
   const refused = chronicle.probes.filter(({ error }) => error !== undefined).length;
   return [
-    `${locks} locks (${byEpoch.join(", ")}); errors: ${findings.errors.length}`,
+    `${locks} locks (${countsOf(locksByStage)}); errors: ${findings.errors.length}`,
     `half of the waits took less than ${Math.ceil(medianWaitMs)} ms, the longest one ${(longestWaitMs / 1_000).toFixed(1)} s`,
     `two clients at once: ${overlaps}; tokens out of order: ${tokenFaults}; ` +
       `updates lost: ${lostPlain} without tokens, ${lostFenced} with tokens`,
@@ -54,9 +53,10 @@ function faultsOf(bands: MembershipRun["chronicle"]["bands"]): string {
   return [...counts].map(([what, count]) => `${what}: ${count}`).join(", ");
 }
 
-function clientsOf(clients: ReadonlyMap<number, number>): string {
-  return [...clients]
-    .sort(([a], [b]) => a - b)
-    .map(([epoch, count]) => `${count} at epoch ${epoch}`)
+/** Lists how many clients or locks there are of each stage. */
+function countsOf(byStage: ReadonlyMap<string, number>): string {
+  return [...byStage.keys()]
+    .sort()
+    .map((stage) => `${byStage.get(stage)} of ${stage}`)
     .join(", ");
 }

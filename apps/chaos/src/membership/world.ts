@@ -4,7 +4,7 @@ import type { Task } from "../client/messages.ts";
 import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import { adapters, type ChaosOptions } from "../options.ts";
-import { type Change, type Stage, serversOf } from "../world/stages.ts";
+import { type Change, nameOf, type Stage, serversOf } from "../world/stages.ts";
 import * as base from "../world/world.ts";
 import { type Chronicle, type Moment, startChronicle } from "./chronicle.ts";
 import { createOperator, type Operator } from "./operator.ts";
@@ -59,7 +59,7 @@ export async function startWorld(
     cleanup,
   );
   const { nodes, clients } = world;
-  const chronicle = startChronicle(() => countBy(clients.map(({ stage }) => stage.epoch)), onMoment);
+  const chronicle = startChronicle(() => countBy(clients.map(({ stage }) => nameOf(stage))), onMoment);
   world.listen(chronicle.hear);
   const urls = Object.fromEntries(nodes.map(({ name, server }) => [name, server.url]));
   const order = { urls, ttlMs, ignoresFloors: options.without === "floors" };
@@ -97,8 +97,8 @@ function clockErrorOf(index: number, dice: Dice, { clients, areClocksOrdered }: 
   return dice.integer(-clockErrorMaxMs, clockErrorMaxMs);
 }
 
-function countBy(values: readonly number[]): ReadonlyMap<number, number> {
-  const counts = new Map<number, number>();
+function countBy(values: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
 }

@@ -49,7 +49,7 @@ export async function soak({ seconds, seed }: ChaosOptions, cleanup: Cleanup): P
 async function runRounds(world: World, durationMs: number, seed: number): Promise<string[]> {
   const { clients } = world;
   const servers = world.nodes.map(({ server }) => server);
-  const stage = { epoch: 1, sets: [world.nodes.map(({ name }) => name)] as const, restartGuardMs: 0 };
+  const stage = { generation: 0, sets: [world.nodes.map(({ name }) => name)] as const, restartGuardMs: 0 };
   const rounds = Math.max(2, Math.ceil(durationMs / roundMaxMs));
   const heapsMb: number[][] = [];
   const problems: string[] = [];

@@ -1,9 +1,10 @@
+import { clientsOf, epochOf } from "@holdfast/core/node";
 import { names } from "../names.ts";
 
 /** What clients are configured with at one time: a set of servers, or the two sets of a change. */
 export interface Stage {
-  /** See `RedlockOptions.epoch`: 1, 5, 9, … for one set, 3, 7, … for two. */
-  readonly epoch: number;
+  /** See `RedlockOptions.generation`. */
+  readonly generation: number;
   /** The names of the servers: of one set, or of the old and the new one. */
   readonly sets: readonly [readonly string[]] | readonly [old: readonly string[], new: readonly string[]];
   /** How long a node does not vote after its server restarted, in milliseconds; 0 for no guard. */
@@ -19,13 +20,12 @@ export interface Change {
 
 /** Returns the changes that lead from the first set of servers to the last one. */
 export function changesOf(sets: readonly (readonly string[])[], restartGuardMs = 0): readonly Change[] {
-  return sets.slice(1).map((after, index) => {
-    const before = sets[index] as readonly string[];
-    const epoch = 4 * index + 1;
+  return sets.slice(1).map((after, generation) => {
+    const before = sets[generation] as readonly string[];
     return {
-      before: { epoch, sets: [before], restartGuardMs },
-      joint: { epoch: epoch + 2, sets: [before, after], restartGuardMs },
-      after: { epoch: epoch + 4, sets: [after], restartGuardMs },
+      before: { generation, sets: [before], restartGuardMs },
+      joint: { generation, sets: [before, after], restartGuardMs },
+      after: { generation: generation + 1, sets: [after], restartGuardMs },
     };
   });
 }
@@ -40,7 +40,12 @@ export function serversOf({ sets }: Pick<Stage, "sets">): readonly string[] {
   return [...new Set(sets.flat())];
 }
 
-/** Describes a stage, such as `epoch 3: n1 n2 n3 and n2 n3 n4`. */
-export function describeStage({ epoch, sets }: Pick<Stage, "epoch" | "sets">): string {
-  return `epoch ${epoch}: ${sets.map((set) => set.join(" ")).join(" and ")}`;
+/** Names a stage as errors do, such as `generation 0 with both sets`. */
+export function nameOf({ generation, sets }: Pick<Stage, "generation" | "sets">): string {
+  return clientsOf(epochOf(generation, sets.length === 2));
+}
+
+/** Describes a stage, such as `generation 0 with both sets: n1 n2 n3 and n2 n3 n4`. */
+export function describeStage(stage: Pick<Stage, "generation" | "sets">): string {
+  return `${nameOf(stage)}: ${stage.sets.map((set) => set.join(" ")).join(" and ")}`;
 }
