@@ -26,19 +26,18 @@ const optionNames: Readonly<Record<string, string>> = {
   watchMs: "--watch-for",
   label: "--label",
   prefix: "--prefix",
-  epoch: "--epoch",
 };
 
 /** Replaces the names of core's options in a message with those of the command line. */
 export function inOptionNames(message: string): string {
-  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix|epoch)\b/g, (word) => optionNames[word] ?? word);
+  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix)\b/g, (word) => optionNames[word] ?? word);
 }
 
 /** Converts any thrown value into a failure. An unforeseen error counts as a bug in this program. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { message, stack, code, outcomes } = error as LockError;
-  if (Object.hasOwn(codes, String(code))) return new Failure(message + epochAdvice(outcomes), codes[code]);
+  if (Object.hasOwn(codes, String(code))) return new Failure(message + generationAdvice(outcomes), codes[code]);
   return new Failure(`unexpected: ${stack ?? String(error)}`, exitCodes.internal);
 }
 
@@ -57,10 +56,12 @@ export async function withUsageErrors<T>(call: () => T | PromiseLike<T>): Promis
   }
 }
 
-/** Returns a line of advice if servers refused the epoch of this client. */
-function epochAdvice(outcomes: readonly NodeOutcome[] = []): string {
+/** Returns a line of advice if servers refused the generation of this client. */
+function generationAdvice(outcomes: readonly NodeOutcome[] = []): string {
   const isRefused = outcomes.some(({ error }) => (error as NodeJS.ErrnoException | undefined)?.code === "EPOCH");
-  return isRefused ? "\n  the servers are at another stage of a change: see holdfast migrate status, and --epoch" : "";
+  return isRefused
+    ? "\n  the servers are at another stage of a change: see holdfast migrate status, and --generation"
+    : "";
 }
 
 /** Returns a line with the reason for each server that is not connected. */

@@ -43,15 +43,15 @@ test("heal: gives a PostgreSQL table, an etcd cluster and a SQLite file a floor 
 test("migrate: changes a PostgreSQL table to an etcd cluster, and that to a SQLite file", async () => {
   const [table, etcd, file] = [await newTable("changed"), await newEtcd(), await newFile()];
   const moves = [
-    { from: table, to: etcd, epoch: 1 },
-    { from: etcd, to: file, epoch: 5 },
+    { from: table, to: etcd, generation: 0 },
+    { from: etcd, to: file, generation: 1 },
   ];
   const fences: (number | undefined)[] = [];
   const lock = async (env: Readonly<Record<string, string>>) => fences.push((await lockOnce("x", env)).fence);
   await lock({ HOLDFAST_NODES: table.url });
-  for (const { from, to, epoch } of moves) {
-    const joint = { HOLDFAST_OLD: from.url, HOLDFAST_NEW: to.url, HOLDFAST_EPOCH: String(epoch + 2) };
-    const [before, after] = [epoch, epoch + 4].map((each) => ({ HOLDFAST_EPOCH: String(each) }));
+  for (const { from, to, generation } of moves) {
+    const [before, after] = [generation, generation + 1].map((each) => ({ HOLDFAST_GENERATION: String(each) }));
+    const joint = { HOLDFAST_OLD: from.url, HOLDFAST_NEW: to.url, ...before };
     for (const step of ["begin", "join", "end"]) {
       const args = ["migrate", step, "--watch-for", "300ms", "--json"];
       expect(await runCli(args, { env: joint })).toMatchObject({ code: 0 });

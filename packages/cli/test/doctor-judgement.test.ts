@@ -93,26 +93,30 @@ test("judge() compares the counters of servers of one kind, because Redis keeps 
   expect(codes({ ...facts, servers: [asSqlite(redis), other, few] })).toContain("needs-heal");
 });
 
-test("judge() reports servers of an earlier epoch than others, and those that refuse the user's clients", () => {
-  expect(codes({ ...factsWith({ epoch: 5 }, { epoch: 5 }, { epoch: 4 }), epoch: 5 })).toEqual(["epoch-behind"]);
-  expect(codes({ ...factsWith({ epoch: 4 }, { epoch: 4 }, { epoch: 4 }), epoch: 3 })).toEqual([]);
-  expect(codes({ ...factsWith({ epoch: 3 }, { epoch: 3 }, { epoch: 3 }), epoch: 1 })).toEqual(
-    Array(3).fill("epoch-refused"),
+test("judge() reports servers of an earlier stage than others, and those that refuse the user's clients", () => {
+  expect(codes({ ...factsWith({ epoch: 5 }, { epoch: 5 }, { epoch: 4 }), generation: 1 })).toEqual([
+    "generation-behind",
+  ]);
+  expect(codes({ ...factsWith({ epoch: 4 }, { epoch: 4 }, { epoch: 4 }), generation: 1 })).toEqual([]);
+  const refusing = factsWith({ epoch: 3 }, { epoch: 3 }, { epoch: 3 });
+  expect(codes(refusing)).toEqual(Array(3).fill("generation-refused"));
+  expect(judge(refusing).findings[0]?.message).toBe(
+    "serves clients of generation 0 with both sets, and yours are of generation 0",
   );
-  expect(codes({ ...factsWith({}, {}, {}), epoch: 7 })).toEqual([]);
+  expect(codes({ ...factsWith({}, {}, {}), generation: 1 })).toEqual([]);
 });
 
 test("judge() judges each set of a change by itself", () => {
   const joint = { old: [0, 1, 2], new: [3, 4, 5] };
   const empty = { counters: 0 };
-  expect(codes({ ...factsWith({}, {}, {}, empty, empty, empty), joint, epoch: 3 })).toEqual([]);
-  expect(codes({ ...factsWith({}, {}, empty, {}, {}, {}), joint, epoch: 3 })).toEqual(["needs-heal"]);
+  expect(codes({ ...factsWith({}, {}, {}, empty, empty, empty), joint })).toEqual([]);
+  expect(codes({ ...factsWith({}, {}, empty, {}, {}, {}), joint })).toEqual(["needs-heal"]);
   const left = { epoch: 2, counters: 50 };
   const floored = { epoch: 4, floor: 5 };
   const joined = factsWith({ epoch: 3 }, { epoch: 3 }, left, floored, floored, left);
-  expect(codes({ ...joined, joint, epoch: 3 })).toEqual(["epoch-behind", "floor-missing"]);
+  expect(codes({ ...joined, joint })).toEqual(["generation-behind", "floor-missing"]);
   const down = factsOf({}, {}, {}, {}, { lockFailure: "ERR" }, { lockFailure: "ERR" });
-  expect(judge({ ...down, joint, epoch: 3 }).findings[0]).toMatchObject({
+  expect(judge({ ...down, joint }).findings[0]).toMatchObject({
     ...{ code: "no-quorum", message: "in the new set, 1 of 3 servers grant locks, 2 needed" },
   });
 });

@@ -35,7 +35,7 @@ function changeOf(before: readonly string[], after: readonly string[]): Change {
     names: [...new Set([...before, ...after])].map(nameOf),
     oldEnv: { HOLDFAST_NODES: before.join(" ") },
     jointEnv: { HOLDFAST_OLD: before.join(" "), HOLDFAST_NEW: after.join(" ") },
-    newEnv: { HOLDFAST_NODES: after.join(" "), HOLDFAST_EPOCH: "5" },
+    newEnv: { HOLDFAST_NODES: after.join(" "), HOLDFAST_GENERATION: "1" },
   };
 }
 
@@ -77,7 +77,7 @@ test.each([
   async (_, kept, leaving, added, addresses) => {
     const change = await newChange(kept, leaving, added, addresses);
     const { oldEnv, jointEnv, newEnv } = change;
-    const refusal = `does not serve clients of epoch 1: it is at epoch ${kept > 0 ? "[34]" : "3"}`;
+    const refusal = "does not serve clients of generation 0: it serves those of generation 0 with both sets";
     const clients = [oldEnv, jointEnv, newEnv, newEnv];
     const stages: unknown[] = [];
     const granted: number[] = [];
@@ -88,22 +88,22 @@ test.each([
       const name = steps[index];
       if (name === undefined) continue;
       const taken = await step(name, change);
-      expect(taken).toMatchObject({ code: 0, epoch: 1 });
-      stages.push([taken.stage, taken.epochs]);
+      expect(taken).toMatchObject({ code: 0, generation: 0 });
+      stages.push([taken.stage, taken.nodes.at(-1).serves]);
       expect(await step(name, change)).toMatchObject({ code: 0, stage: taken.stage });
       if (name === "begin") {
         expect(await lock(oldEnv)).toMatchObject({ fence: expect.any(Number) });
         expect(await lock(newEnv)).toMatchObject({ code: 78 });
       } else if (name === "join") {
         const refused = await lock(oldEnv);
-        expect(refused).toEqual({ code: 78, err: expect.stringMatching(refusal) });
-        expect(refused.err).toContain("see holdfast migrate status, and --epoch");
+        expect(refused).toEqual({ code: 78, err: expect.stringContaining(refusal) });
+        expect(refused.err).toContain("see holdfast migrate status, and --generation");
       }
     }
     expect(stages).toEqual([
-      ["begun", [1, 3]],
-      ["joined", [3, 5]],
-      ["ended", [5, 7]],
+      ["begun", "clients of generation 0 and of generation 0 with both sets"],
+      ["joined", "clients of generation 0 with both sets and of generation 1"],
+      ["ended", "clients of generation 1"],
     ]);
     expect(granted).toEqual([...granted].sort((a, b) => a - b));
     expect(await step("status", change)).toMatchObject({ code: 0, stage: "ended" });
@@ -132,16 +132,18 @@ test("migrate: join lists the locks of clients of the old set, and changes nothi
   expect(await lock(change.oldEnv)).toMatchObject({ fence: expect.any(Number) });
   await end();
   expect(listed.code).toBe(1);
-  expect(listed.out.split("\n")[0]).toMatch(/^resource +label +owner +epoch +remaining +servers$/);
-  expect(listed.out).toMatch(new RegExp(`^backup +alice +${owner} +1 +\\d+s +\\S+\\.db`, "m"));
+  expect(listed.out.split("\n")[0]).toMatch(/^resource +label +owner +clients +remaining +servers$/);
+  expect(listed.out).toMatch(new RegExp(`^backup +alice +${owner} +generation 0 +\\d+s +\\S+\\.db`, "m"));
   expect(listed.err).toContain("waiting for locks of clients of an earlier stage: backup (alice)");
-  expect(listed.err).toContain("clients of epochs below 3 still lock: alice of epoch 1 holds backup");
+  expect(listed.err).toContain(
+    "clients before generation 0 with both sets still lock: alice of generation 0 holds backup",
+  );
   expect(listed.err).toMatch(/the change is begun: .* Nothing has to be undone: repeat holdfast migrate join\n$/);
   expect(JSON.parse(json.out)).toEqual({
-    error: expect.stringContaining("clients of epochs below 3 still lock"),
+    error: expect.stringContaining("clients before generation 0 with both sets still lock"),
     claims: [
       {
-        ...{ resource: "backup", owner, label: "alice", epoch: 1, remainingMs: expect.any(Number) },
+        ...{ resource: "backup", owner, label: "alice", clients: "generation 0", remainingMs: expect.any(Number) },
         nodes: expect.arrayContaining([change.names[0]]),
       },
     ],
@@ -194,10 +196,12 @@ test("migrate: status says that too few servers of the new set reply to tell the
     code: 69,
     first: "how far the change is cannot be told: too few of the new servers replied",
   });
-  expect(out).toMatch(new RegExp(`^${change.names[0]} +old +2 +0`, "m"));
+  expect(out).toMatch(
+    new RegExp(`^${change.names[0]} +old +clients of generation 0 and of generation 0 with both sets +0`, "m"),
+  );
   expect(out).toMatch(new RegExp(`^${change.names[4]} +new +\\S`, "m"));
   const json = await runCli([...args, "--json"], { env: change.jointEnv });
-  expect({ code: json.code, ...JSON.parse(json.out) }).toMatchObject({ code: 69, stage: null, epochs: null });
+  expect({ code: json.code, ...JSON.parse(json.out) }).toMatchObject({ code: 69, stage: null, generation: 0 });
 });
 
 test("migrate: status reports a join that ended before the floor was written", async () => {
@@ -211,7 +215,7 @@ test("migrate: status reports a join that ended before the floor was written", a
     code: 0,
     lines: [
       expect.stringMatching(
-        /^the change is begun: .*; clients of epoch 1 are already refused by \S+\.db, .* and joint ones go/,
+        /^the change is begun: .*; clients without both sets are already refused by \S+\.db, .* and those with/,
       ),
       "  next: holdfast migrate join again: it has not ended",
       "",
@@ -222,13 +226,15 @@ test("migrate: status reports a join that ended before the floor was written", a
   expect(await step("join", change)).toMatchObject({ code: 0, stage: "joined" });
 });
 
-test("migrate: begin refuses an epoch that the servers do not serve yet, and clients go on", async () => {
+test("migrate: begin refuses a generation that the servers do not serve yet, and clients go on", async () => {
   const change = await newChange(0, 1, 1);
   for (const name of steps) await step(name, change);
   const next = changeOf(change.new, change.old);
-  expect(await step("begin", next, "--epoch", "9")).toMatchObject({
+  expect(await step("begin", next, "--generation", "2")).toMatchObject({
     code: 1,
-    error: expect.stringContaining("at epoch 5: the clients before this change cannot all have epoch 9"),
+    error: expect.stringContaining(
+      "serve clients of generation 1: the clients before this change cannot all be of generation 2",
+    ),
   });
   expect(await lock(change.newEnv)).toMatchObject({ fence: expect.any(Number) });
 });
@@ -244,13 +250,20 @@ test("migrate: ends at Ctrl-C while it watches, and can be repeated", async () =
   expect(await step("join", change)).toMatchObject({ code: 0, stage: "joined" });
 });
 
-test("migrate: takes a second change, with the epochs after the first", async () => {
+test("migrate: takes a second change, with the generation after the first", async () => {
   const change = await newChange(0, 1, 1);
   for (const name of steps) expect(await step(name, change)).toMatchObject({ code: 0 });
   const back = changeOf(change.new, change.old);
-  expect(await step("begin", back)).toMatchObject({ code: 1, error: expect.stringContaining("epoch") });
-  for (const name of steps) expect(await step(name, back, "--epoch", "5")).toMatchObject({ code: 0, epoch: 5 });
-  const { fence = 0 } = await lock(change.oldEnv, "--epoch", "9");
+  expect(await step("begin", back)).toMatchObject({
+    code: 1,
+    error: expect.stringContaining(
+      "serves clients of generation 1: the clients before this change cannot be of generation 0",
+    ),
+  });
+  for (const name of steps) {
+    expect(await step(name, back, "--generation", "1")).toMatchObject({ code: 0, generation: 1 });
+  }
+  const { fence = 0 } = await lock(change.oldEnv, "--generation", "2");
   expect(fence).toBeGreaterThan(0);
 });
 

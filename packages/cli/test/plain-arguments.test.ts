@@ -105,7 +105,7 @@ const words = (text: string): string[] => text.split(" ");
 
 const flags = words("--memory --no-wait --process-group --verbose");
 const options = words(
-  "--wait --ttl --label --prefix --node --max-hold --kill-after --conflict-exit-code -E --config --old --new --epoch " +
+  "--wait --ttl --label --prefix --node --max-hold --kill-after --conflict-exit-code -E --config --old --new --generation " +
     "--node-timeout --restart-guard --tls-ca --tls-cert --tls-key",
 );
 const oddOptions = words(

@@ -67,9 +67,9 @@ test.each([
   ["inspect x --old a.invalid", "--old and --new go together"],
   ["inspect x --old a.invalid --new b.invalid --node c.invalid", "name the servers in --node, or in"],
   ["inspect x --old a.invalid --new a.invalid --new a.invalid", "two are called a.invalid:6379"],
-  ["inspect x --old a.invalid --new b.invalid --epoch 5", "--epoch must be 3, 7, 11 and so on while servers change"],
-  ["inspect x --node a.invalid --epoch 3", "--epoch must be 1, 5, 9 and so on unless servers change"],
-  ["inspect x --node a.invalid --epoch 0", '--epoch must be a positive integer, not "0"'],
+  ["inspect x --node a.invalid --generation -1", '--generation must be a non-negative integer, not "-1"'],
+  ["inspect x --node a.invalid --generation 1.5", '--generation must be a non-negative integer, not "1.5"'],
+  ["inspect x --node a.invalid --generation 1 --generation 2", "--generation was given 2 times"],
   ["inspect x --memory --old a.invalid --new b.invalid", "mutually exclusive"],
   ["migrate join --node a.invalid", "--old and --new, once for each server"],
   ["migrate leave --old a.invalid --new b.invalid", "Choices"],
@@ -126,7 +126,7 @@ test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/h
         { kind: redisKind, where: { host: "b", port: 2, isTls: true, db: 0 } },
       ],
       tls: {},
-      ...{ joint: undefined, epoch: 1 },
+      ...{ joint: undefined, generation: 0 },
       ...{ prefix: undefined, ttlMs: 60_000, nodeTimeoutMs: undefined, restartGuardMs: 0 },
     });
   },
@@ -160,18 +160,18 @@ test("readServerOptions() leaves the commas of etcd clusters in HOLDFAST_NODES",
 });
 
 test("readServerOptions() reads the servers before and after a change, those in both sets once", async () => {
-  process.chdir(await folderWith({ "holdfast.config.json": { old: ["a", "b"], new: ["c", "b"], epoch: 7 } }));
+  process.chdir(await folderWith({ "holdfast.config.json": { old: ["a", "b"], new: ["c", "b"], generation: 7 } }));
   const read = async (args: object, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
-    const { addresses, joint, epoch } = await readServerOptions({ ...nothing, ...args }, env);
-    return [addresses.map(({ where }) => (where as RedisAddress).host), joint, epoch];
+    const { addresses, joint, generation } = await readServerOptions({ ...nothing, ...args }, env);
+    return [addresses.map(({ where }) => (where as RedisAddress).host), joint, generation];
   };
   const joint = { old: [0, 1], new: [2, 1] };
   expect(await read({}, {})).toEqual([["a", "b", "c"], joint, 7]);
-  const env = { HOLDFAST_OLD: "d,e", HOLDFAST_NEW: "f e", HOLDFAST_EPOCH: "11" };
+  const env = { HOLDFAST_OLD: "d,e", HOLDFAST_NEW: "f e", HOLDFAST_GENERATION: "11" };
   expect(await read({}, env)).toEqual([["d", "e", "f"], joint, 11]);
-  expect(await read({ node: ["g"], epoch: "5" }, env)).toEqual([["g"], undefined, 5]);
+  expect(await read({ node: ["g"], generation: "0" }, env)).toEqual([["g"], undefined, 0]);
   process.chdir(await folderWith({ "holdfast.config.json": {} }));
-  expect(await read({ old: ["a", "b"], new: ["c", "b"] }, {})).toEqual([["a", "b", "c"], joint, 3]);
+  expect(await read({ old: ["a", "b"], new: ["c", "b"] }, {})).toEqual([["a", "b", "c"], joint, 0]);
 });
 
 test("readServerOptions() needs no servers with --memory", async () => {
@@ -181,11 +181,12 @@ test("readServerOptions() needs no servers with --memory", async () => {
 
 test.each([
   ["is not valid JSON", `redis://:${secret}`],
-  ["must be an object with nodes, old, new, epoch, prefix", [`redis://:${secret}`]],
-  ["has unknown keys: nods, timeout; the known keys are nodes, old, new, epoch, prefix", { nods: [], timeout: 1 }],
+  ["must be an object with nodes, old, new, generation, prefix", [`redis://:${secret}`]],
+  ["has unknown keys: nods, timeout; the known keys are nodes, old, new, generation, prefix", { nods: [], timeout: 1 }],
   ["must be a list of strings", { nodes: `redis://:${secret}` }],
   ["must be a string", { nodes: [], ttl: 30 }],
-  ["must be a positive integer", { epoch: "2" }],
+  ["must be a non-negative integer", { generation: "2" }],
+  ["must be a non-negative integer", { generation: -1 }],
 ])(
   "readServerOptions() rejects with the reason that a configuration file %s, and names the file",
   async (why, content) => {

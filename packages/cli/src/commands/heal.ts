@@ -1,10 +1,10 @@
 import type { LockNode } from "@holdfast/core";
 import type { Healed } from "@holdfast/core/membership";
+import { servedBy } from "@holdfast/core/node";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { showingProgress } from "../membership/progress.ts";
-import { servedText } from "../membership/stages.ts";
 import { parseDuration } from "../options/duration.ts";
 import {
   only,
@@ -132,6 +132,6 @@ function textOf({ nodes, floor, epoch, read, counters }: Healed, { isDry }: Plan
     isDry ? `would heal ${listed(nodes)}, and has changed nothing` : `healed ${listed(nodes)}`,
     `  read   ${counters} fence counters of ${listed(read)}`,
     `  floor  ${floor}: no later token is below it`,
-    ...(epoch > 0 ? [`  epoch  ${epoch}: serves ${servedText(epoch)}`] : []),
+    ...(epoch > 0 ? [`  serves ${servedBy(epoch)}`] : []),
   ].join("\n");
 }

@@ -85,11 +85,7 @@ export const migrateCommand: CommandModule<object, MigrateArguments> = {
 async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
   const signals = listenToSignals();
   try {
-    // The epoch of the joint clients is given as well: it is in their configuration file.
-    const before = options.epoch % 4 === 3 ? options.epoch - 2 : options.epoch;
-    return await withLockService({ ...options, epoch: before + 2 }, signals, (service) => {
-      return take(plan, before, options, service, signals.interrupted);
-    });
+    return await withLockService(options, signals, (service) => take(plan, options, service, signals.interrupted));
   } catch (error) {
     if (!signals.interrupted.aborted) throw error;
     printMessage(`interrupted: nothing has to be undone. Repeat holdfast migrate ${plan.step}`);
@@ -101,19 +97,18 @@ async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
 
 async function take(
   { step, watchMs, settleMs, json }: Plan,
-  epoch: number,
-  { nodeTimeoutMs }: ServerOptions,
+  { generation, nodeTimeoutMs }: ServerOptions,
   { arranged, servers, joint }: LockService,
   signal: AbortSignal,
 ): Promise<number> {
   if (!("old" in arranged)) throw new UsageError("name the servers of both sets with --old and --new");
   const names = servers.map(({ name }) => name);
-  const change: Change = { epoch, sets: setsOf(names, joint) };
+  const change: Change = { generation, sets: setsOf(names, joint) };
   const { migration } = await import("@holdfast/core/membership");
   const display = await showingProgress("it is certain that no client of an earlier stage locks");
   const { onProgress } = display;
   const migrating = await withUsageErrors(() =>
-    migration(arranged, { epoch, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
+    migration(arranged, { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
   );
   try {
     const status = await migrating[step]();

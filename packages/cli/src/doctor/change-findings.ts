@@ -1,5 +1,5 @@
-/** The findings about floors and epochs: servers that lost their counters, and servers that change. */
-import { servedText } from "../membership/stages.ts";
+/** The findings about floors and generations: servers that lost their counters, and servers that change. */
+import { clientsOf, epochOf, servedBy } from "@holdfast/core/node";
 import { quorumOf, type ServerSet, setsOf } from "../servers/sets.ts";
 import type { Facts, ServerFacts, ServerView } from "./facts.ts";
 import type { Findings } from "./finding-kind.ts";
@@ -16,30 +16,31 @@ const healing = "Run holdfast heal for this server: until then, tokens depend on
 
 /** The findings, whose rules need to know nothing about the kind of server. */
 export const changeFindings: Findings<ServerView> = {
-  "epoch-refused": {
+  "generation-refused": {
     severity: "error",
     level: "efficiency",
-    when: "it does not serve clients of the epoch from `--epoch`",
+    when: "it does not serve clients of the generation from `--generation`",
     remedy:
-      "Give the clients the epoch and the servers of the current stage, which holdfast migrate status shows, or pass " +
-      "theirs to the doctor with --epoch.",
-    rule: (_, { epoch }, { stored }) => {
+      "Give the clients the generation and the servers of the current stage, which holdfast migrate status shows, or " +
+      "pass theirs to the doctor with --generation.",
+    rule: (_, { generation, joint }, { stored }) => {
+      const epoch = epochOf(generation, joint !== null);
       if (stored === null || stored.epoch === 0 || Math.abs(stored.epoch - epoch) <= 1) return null;
-      return `serves ${servedBy(stored)}, and yours are of epoch ${epoch}`;
+      return `serves ${servedBy(stored.epoch)}, and yours are of ${clientsOf(epoch)}`;
     },
   },
-  "epoch-behind": {
+  "generation-behind": {
     severity: "warning",
     level: "exclusion",
-    when: "it is at an earlier epoch than another server of its set",
-    remedy: "Repeat the last step of holdfast migrate, or run holdfast heal for this server: both raise its epoch.",
+    when: "it serves clients of earlier generations, or earlier stages of a change, than another server of its set",
+    remedy: "Repeat the last step of holdfast migrate, or run holdfast heal for this server: both bring it up to date.",
     rule: (_, facts, { name, stored }) => {
       // A change deliberately leaves servers of the old set behind.
       const sets = setsWith(name, facts).filter((set) => set.name !== "old");
       const peers = sets.flatMap(({ members }) => members.flatMap((each) => each.stored ?? []));
       const [newest] = peers.sort((a, b) => b.epoch - a.epoch);
       if (stored === null || newest === undefined || newest.epoch <= stored.epoch) return null;
-      return `is at epoch ${stored.epoch} and serves ${servedBy(stored)}, and another server of its set is at ${newest.epoch}`;
+      return `serves ${servedBy(stored.epoch)}, and another server of its set ${servedBy(newest.epoch)}`;
     },
   },
   "needs-heal": {
@@ -92,8 +93,4 @@ function mostCounters(servers: readonly ServerFacts[]): number {
 /** Returns the sets that a server is in. */
 function setsWith(name: string, { servers, joint }: Facts): readonly ServerSet<ServerFacts>[] {
   return setsOf(servers, joint ?? undefined).filter(({ members }) => members.some((member) => member.name === name));
-}
-
-function servedBy({ epoch }: Stored): string {
-  return epoch === 0 ? "all clients" : servedText(epoch);
 }

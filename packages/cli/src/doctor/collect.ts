@@ -7,7 +7,7 @@ import { readStored } from "./stored.ts";
 
 /** The options of {@link collectFacts}. */
 export interface CollectOptions
-  extends Pick<ServerOptions, "joint" | "epoch" | "ttlMs" | "nodeTimeoutMs" | "restartGuardMs">,
+  extends Pick<ServerOptions, "joint" | "generation" | "ttlMs" | "nodeTimeoutMs" | "restartGuardMs">,
     Partial<ExamineOptions> {}
 
 /** The timeout for all facts of one server, in milliseconds. */
@@ -18,12 +18,12 @@ const serverTimeoutMs = 20_000;
  * do.
  */
 export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
-  const { joint = null, epoch, ttlMs, restartGuardMs } = options;
+  const { joint = null, generation, ttlMs, restartGuardMs } = options;
   const nodes = servers.map(({ node }) => node);
   return {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
     joint,
-    epoch,
+    generation,
     ttlMs,
     nodeTimeoutMs: await nodeTimeoutOf(options, nodes),
     suggestedNodeTimeoutMs: Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs)),

@@ -7,8 +7,8 @@ export interface Facts {
   readonly servers: readonly ServerFacts[];
   /** Which of the servers are in the old and in the new set, by position; null if they are one set. */
   readonly joint: JointPositions | null;
-  /** The epoch of the user's clients. */
-  readonly epoch: number;
+  /** The generation of the user's clients. */
+  readonly generation: number;
   /** The longest ttl of the user's locks, in milliseconds. */
   readonly ttlMs: number;
   /** The timeout of each server, in milliseconds. */

@@ -6,10 +6,10 @@ import { table } from "../output/table.ts";
 
 /** Returns a table with a line for each claim. */
 export function claimsTable(claims: readonly EarlierClaim[]): string {
-  const rows = claims.map(({ resource, label, owner, epoch, nodes, remainingMs }) => {
-    return [resource, label ?? "", owner, String(epoch), timeOf(remainingMs), nodes.join(", ")].map(printable);
+  const rows = claims.map(({ resource, label, owner, clients, nodes, remainingMs }) => {
+    return [resource, label ?? "", owner, clients, timeOf(remainingMs), nodes.join(", ")].map(printable);
   });
-  return table(["resource", "label", "owner", "epoch", "remaining", "servers"], rows);
+  return table(["resource", "label", "owner", "clients", "remaining", "servers"], rows);
 }
 
 /** Returns the claims for programs. */

@@ -1,5 +1,6 @@
 /** The report of `migrate`, as text and as JSON. */
 import type { MigrationStatus } from "@holdfast/core/membership";
+import { epochOf, servedBy } from "@holdfast/core/node";
 import { reasonOf } from "../failures.ts";
 import { listed } from "../output/format.ts";
 import { colors } from "../output/print.ts";
@@ -8,8 +9,8 @@ import { haveQuorum, type ServerSet } from "../servers/sets.ts";
 
 /** A change of servers, for reports. */
 export interface Change {
-  /** The epoch of the clients before the change. */
-  readonly epoch: number;
+  /** The generation of the clients before the change. */
+  readonly generation: number;
   /** The names of the servers of both sets. */
   readonly sets: readonly ServerSet<string>[];
 }
@@ -28,15 +29,14 @@ export function statusText(status: MigrationStatus, change: Change): string {
   const rows = status.nodes.map(({ node, floor, error }) => [
     node,
     setsWith(node, change).join(", "),
-    floor === null ? "" : String(floor.epoch),
+    floor === null ? "" : servedBy(floor.epoch),
     floor === null ? "" : String(floor.floor),
     error === null ? "" : colors.red(reasonOf(error)),
   ]);
-  const lines = table(["server", "set", "epoch", "floor", ""], rows);
+  const lines = table(["server", "set", "serves", "floor", ""], rows);
   if (!isKnown(status, change)) return [unknownText, "", lines].join("\n");
   return [
     `the change is ${colors.bold(verdicts[status.stage])}${halfDoneText(status, change)}`,
-    ...(isHalfJoined(status, change) ? [] : [`  clients may have the epochs ${status.epochs.join(" and ")}`]),
     ...nextSteps(status, change).map((step, index) => `  ${index === 0 ? "next: " : "      "}${step}`),
     "",
     lines,
@@ -52,11 +52,11 @@ export function statusJson(status: MigrationStatus, change: Change): string {
   const known = isKnown(status, change);
   return JSON.stringify({
     stage: known ? status.stage : null,
-    epoch: change.epoch,
-    epochs: known ? status.epochs : null,
+    generation: change.generation,
     nodes: status.nodes.map(({ node, floor, error }) => ({
       node,
       sets: setsWith(node, change),
+      serves: floor === null ? null : servedBy(floor.epoch),
       epoch: floor?.epoch ?? null,
       floor: floor?.floor ?? null,
       error: error === null ? null : reasonOf(error),
@@ -82,8 +82,9 @@ export function isKnown({ nodes }: MigrationStatus, { sets }: Change): boolean {
 const unknownText = "how far the change is cannot be told: too few of the new servers replied";
 
 /** Returns the servers that refuse clients of the old set, although the change has not joined. */
-function refusing({ stage, nodes }: MigrationStatus, { epoch }: Change): readonly string[] {
-  return stage === "begun" ? nodes.flatMap(({ node, floor }) => ((floor?.epoch ?? 0) > epoch + 1 ? node : [])) : [];
+function refusing({ stage, nodes }: MigrationStatus, { generation }: Change): readonly string[] {
+  if (stage !== "begun") return [];
+  return nodes.flatMap(({ node, floor }) => ((floor?.epoch ?? 0) >= epochOf(generation, true) ? node : []));
 }
 
 /** Returns whether `join` has ended between refusing clients of the old set and writing the floor. */
@@ -94,12 +95,7 @@ function isHalfJoined(status: MigrationStatus, change: Change): boolean {
 function halfDoneText(status: MigrationStatus, change: Change): string {
   if (!isHalfJoined(status, change)) return "";
   const servers = listed(refusing(status, change));
-  return `; clients of epoch ${change.epoch} are already refused by ${servers}, and joint ones go on`;
-}
-
-/** Names the clients that a server at this epoch serves. The epochs of clients are odd. */
-export function servedText(epoch: number): string {
-  return epoch % 2 === 1 ? `clients of epoch ${epoch}` : `clients of the epochs ${epoch - 1} and ${epoch + 1}`;
+  return `; clients without both sets are already refused by ${servers}, and those with both go on`;
 }
 
 /** Says what to do next, in one line. */
@@ -109,19 +105,20 @@ export function nextText(status: MigrationStatus, change: Change): string {
 
 function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
   const { stage } = status;
-  const { epoch, sets } = change;
+  const { generation, sets } = change;
   if (isHalfJoined(status, change)) return ["holdfast migrate join again: it has not ended"];
-  if (stage === "none") return [`holdfast migrate begin, while all clients use the old set with epoch ${epoch}`];
+  if (stage === "none")
+    return [`holdfast migrate begin, while all clients use the old set with generation ${generation}`];
   if (stage === "begun") {
     return [
-      `give all clients both sets: new Redlock({ old, new }, { epoch: ${epoch + 2} }), or --old and --new`,
-      `with --epoch ${epoch + 2}. When all of them have both: holdfast migrate join`,
+      `give all clients both sets: new Redlock({ old, new }, { generation: ${generation} }), or --old and --new`,
+      `with --generation ${generation}. When all of them have both: holdfast migrate join`,
     ];
   }
   if (stage === "joined") {
     return [
-      `give all clients the new set alone: new Redlock(nodes, { epoch: ${epoch + 4} }), or --node`,
-      `with --epoch ${epoch + 4}. When all of them have it: holdfast migrate end`,
+      `give all clients the new set alone: new Redlock(nodes, { generation: ${generation + 1} }), or --node`,
+      `with --generation ${generation + 1}. When all of them have it: holdfast migrate end`,
     ];
   }
   const [before = [], after = []] = sets.map(({ members }) => members);

@@ -8,7 +8,7 @@ export interface Config {
   readonly nodes?: readonly string[];
   readonly old?: readonly string[];
   readonly new?: readonly string[];
-  readonly epoch?: number;
+  readonly generation?: number;
   readonly prefix?: string;
   readonly ttl?: string;
   readonly nodeTimeout?: string;
@@ -19,12 +19,12 @@ export interface Config {
 }
 
 const list = "a list of strings";
-const integer = "a positive integer";
+const count = "a non-negative integer";
 const text = "a string";
 
 /** What the value of each key must be. */
 const shapes: Readonly<Record<keyof Config, string>> = {
-  ...{ nodes: list, old: list, new: list, epoch: integer, prefix: text },
+  ...{ nodes: list, old: list, new: list, generation: count, prefix: text },
   ...{ ttl: text, nodeTimeout: text, restartGuard: text, tlsCa: text, tlsCert: text, tlsKey: text },
 };
 
@@ -100,7 +100,7 @@ function parseObject(path: string, text: string): Record<string, unknown> {
 
 function hasShape(shape: string, value: unknown): boolean {
   if (shape === list) return isList(value);
-  return shape === integer ? Number.isSafeInteger(value) && Number(value) > 0 : typeof value === "string";
+  return shape === count ? Number.isSafeInteger(value) && Number(value) >= 0 : typeof value === "string";
 }
 
 function isList(value: unknown): value is readonly string[] {

@@ -16,8 +16,8 @@ export interface ServerOptions extends ConnectOptions {
   readonly addresses: readonly ServerAddress[];
   /** Which of them are in the old and in the new set while the servers change; undefined if they are one set. */
   readonly joint: JointPositions | undefined;
-  /** The stage of a change of servers: 1, 5, 9 and so on, or 3, 7 and so on while they change. */
-  readonly epoch: number;
+  /** How many times the set of servers has changed, before a change that is under way. */
+  readonly generation: number;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
   /**
@@ -31,7 +31,7 @@ export interface ServerArguments {
   readonly node: readonly string[] | undefined;
   readonly old: readonly string[] | undefined;
   readonly new: readonly string[] | undefined;
-  readonly epoch: string | undefined;
+  readonly generation: string | undefined;
   readonly config: string | undefined;
   readonly memory: boolean | undefined;
   readonly prefix: string | undefined;
@@ -57,7 +57,7 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
   },
   old: { ...text, array: true, describe: "A server of the old set, instead of --node, while the servers change" },
   new: { ...text, array: true, describe: "A server of the new set; locks then need a majority of both sets" },
-  epoch: { ...text, describe: "The stage of a change of servers (default: 1, and 3 with --old and --new)" },
+  generation: { ...text, describe: "How many times the set of servers has changed before (default: 0)" },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
     type: "boolean",
@@ -98,7 +98,7 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
     memory,
     addresses,
     joint,
-    epoch: parseEpoch(only("--epoch", args.epoch) ?? env.HOLDFAST_EPOCH) ?? config.epoch ?? (joint ? 3 : 1),
+    generation: generationOf(args, env, config),
     tls: memory ? {} : await readTls(args, config),
     prefix: only("--prefix", args.prefix) ?? config.prefix,
     ttlMs: parseDuration("--ttl", choose("ttl", "--ttl")),
@@ -107,12 +107,12 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
   };
 }
 
-/** @throws {UsageError} unless this is a positive integer, or absent */
-function parseEpoch(given: string | undefined): number | undefined {
-  if (given === undefined || given === "") return undefined;
-  const epoch = /^\d{1,15}$/.test(given) ? Number(given) : 0;
-  if (epoch > 0) return epoch;
-  throw new UsageError(`--epoch must be a positive integer, not ${JSON.stringify(given)}`);
+/** @throws {UsageError} unless this is a non-negative integer, or absent */
+function generationOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Config): number {
+  const given = only("--generation", args.generation) ?? env.HOLDFAST_GENERATION ?? "";
+  if (given === "") return config.generation ?? 0;
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw new UsageError(`--generation must be a non-negative integer, not ${JSON.stringify(given)}`);
 }
 
 /** Returns the timeout of each server in milliseconds: the given one, or the default of the library for these nodes. */

@@ -42,9 +42,9 @@ export async function withLockService<T>(
     // Libraries are loaded on demand, because loading them takes most of the time of a short command.
     const { Redlock } = await import("@holdfast/core");
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
-    const { joint, epoch, ttlMs, nodeTimeoutMs } = options;
+    const { joint, generation, ttlMs, nodeTimeoutMs } = options;
     const inSets = arranged(nodes, joint);
-    redlock = await withUsageErrors(() => new Redlock(inSets, { epoch, ttlMs, nodeTimeoutMs, observer }));
+    redlock = await withUsageErrors(() => new Redlock(inSets, { generation, ttlMs, nodeTimeoutMs, observer }));
     await untilConnected(setsOf(servers, joint), interrupted);
     return await use({ redlock, nodes, arranged: inSets, servers, joint });
   } finally {

@@ -34,7 +34,7 @@ export function factsOf(...views: readonly Partial<RedisView>[]): Facts {
     }),
   );
   const timeouts = { ttlMs: 30_000, nodeTimeoutMs: 500, suggestedNodeTimeoutMs: 0, restartGuardMs: 0 };
-  return { servers, joint: null, epoch: 1, ...timeouts };
+  return { servers, joint: null, generation: 0, ...timeouts };
 }
 
 /** A report about five servers, all with different problems except the first. */

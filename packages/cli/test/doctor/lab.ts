@@ -161,7 +161,7 @@ export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly req
 /** Examines servers as the doctor does. */
 export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {
   const complete = {
-    ...{ memory: false, joint: undefined, epoch: 1, tls: {}, prefix: undefined },
+    ...{ memory: false, joint: undefined, generation: 0, tls: {}, prefix: undefined },
     ...{ ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },
     ...{ addresses: nodes.map((node) => parseServerAddress(node, "a node")), pings: 10, answerTimeoutMs: 10_000 },
     ...options,

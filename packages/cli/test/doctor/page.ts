@@ -64,8 +64,8 @@ the ttl. A slow server then does not count as down, and a server that is down co
 | \`quorum\`, \`mayFail\` | how many servers must grant a lock, and how many may fail; in joint sets, whichever they are |
 | \`recommendedNodeTimeoutMs\` | see above; null if no latency was measured |
 | \`findings\` | a list of \`code\`, \`severity\`, \`server\` (its name, or null), \`message\`, \`remedy\`, and the \`level\` that is missed because of it, or null |
-| \`servers\` | the facts about each server: \`name\`, \`address\`, \`failure\` (or null), and \`view\` (or null), and \`stored\`: the \`floor\`, the \`epoch\`, how many fence \`counters\` were read, and whether these are all (\`isComplete\`), or null |
-| \`joint\`, \`epoch\` | the positions of the servers in the \`old\` and in the \`new\` set while servers change, or null; and the epoch from \`--epoch\` |
+| \`servers\` | the facts about each server: \`name\`, \`address\`, \`failure\` (or null), and \`view\` (or null), and \`stored\`: the \`floor\`, the \`epoch\` (the stage of changes that it is at, as a number), how many fence \`counters\` were read, and whether these are all (\`isComplete\`), or null |
+| \`joint\`, \`generation\` | the positions of the servers in the \`old\` and in the \`new\` set while servers change, or null; and the generation from \`--generation\` |
 | \`ttlMs\`, \`nodeTimeoutMs\`, \`restartGuardMs\` | the options that the judgement is based on |
 
 Keys and codes may be added, but existing ones do not change.`;

@@ -149,10 +149,12 @@ const redisSituations: readonly Situation[] = [
   ),
   one("clock-differs", "a proxy sets the clock of a server a minute ahead", () => startUrlAhead(60_000)),
   one("hidden", "an ACL user with only the permissions for locks", () => startUrlForUser(locking)),
-  one("epoch-refused", "a server at epoch 3, and clients of epoch 1", () => startUrlWith({ epoch: 3 })),
+  one("generation-refused", "a server that serves clients with both sets, and clients without", () =>
+    startUrlWith({ epoch: 3 }),
+  ),
   {
-    code: "epoch-behind",
-    how: "two servers, one at epoch 2 and one without",
+    code: "generation-behind",
+    how: "two servers, one of which a change has begun on",
     also: ["same-machine", "even-number"],
     examine: async () => examineServers([await startUrlWith({ epoch: 2 }), await startUrl()]),
   },
