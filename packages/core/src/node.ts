@@ -42,8 +42,7 @@ export type {
  *
  * @example
  * ```ts
- * import type { AcquireRequest } from "@holdfast/core";
- * import { assertAcquire } from "@holdfast/core/node";
+ * import { type AcquireRequest, assertAcquire } from "@holdfast/core/node";
  *
  * async function acquire(request: AcquireRequest) {
  *   assertAcquire(request);
