@@ -1029,7 +1029,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "change",
-    noticedBy: "membership/joint",
     fault: "clients with both sets look like those of the old set",
     file: "generation.ts",
     from: "(isJoint ? 3 : 1)",
