@@ -117,23 +117,21 @@ export function defaultNodeTimeoutMs(ttlMs: number, nodes: readonly LockNode[] =
   return Math.max(Math.min(500, Math.ceil(ttlMs / 20)), Math.min(suggestedMs, ttlMs / 2));
 }
 
-/** The defaults of the options of a lock, and of those that only a `Redlock` takes. */
+/** The defaults of the options of a lock, and of those that describe the servers. */
 const lockDefaults = {
   mode: "exclusive" as Settings["mode"],
   ttlMs: 10_000,
   waitTimeoutMs: 10_000,
-  signal: undefined as AbortSignal | undefined,
-  label: undefined as string | undefined,
-  autoExtend: undefined as boolean | undefined,
+  signal: undefined,
+  label: undefined,
+  autoExtend: undefined,
   maxHoldMs: Infinity,
   awaitRelease: true,
 };
-const serverDefaults = { driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 400 };
+const defaults = { ...lockDefaults, driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 400 };
 const lockOptionNames = Object.keys(lockDefaults);
-const redlockOptionNames = [
-  ...["nodeTimeoutMs", "quorum", ...Object.keys(serverDefaults)],
-  ...["observer", "clock", "maxWaiters", "generation"],
-];
+const settingNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
+const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", "generation"];
 
 /**
  * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and
@@ -147,44 +145,38 @@ const redlockOptionNames = [
  * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
 export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): (options?: LockOptions) => Settings {
-  assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");
-  const servers = { ...serverDefaults, ...withoutUndefined(options) };
-  const { driftFactor, quorum, retryDelayMs, retryDelayMaxMs, nodeTimeoutMs } = servers;
-  for (const name of typedKeys(serverDefaults)) checkType(name, "number", servers[name]);
+  assertOptions(options, redlockOptionNames, "a Redlock");
+  const own = settingsIn(options);
+  const settings = complete(own, sets);
+  const settingsFor = rememberingLast((given) => {
+    const isMisplaced = (name: string) => redlockOptionNames.includes(name) && !lockOptionNames.includes(name);
+    const misplaced = Object.keys(Object(given)).find(isMisplaced);
+    if (misplaced) throw new TypeError(`${misplaced} is an option of a Redlock, and not of a lock`);
+    assertOptions(given, lockOptionNames, "a lock");
+    return complete({ ...own, ...settingsIn(given) }, sets);
+  });
+  return (given) => (given === undefined ? settings : settingsFor(given));
+}
+
+/** Fills in defaults, and checks all settings. */
+function complete(given: Partial<Omit<Settings, "quorum">> & Pick<RedlockOptions, "quorum">, sets: NodeSets): Settings {
+  const merged = { ...defaults, ...given };
+  for (const [name, value] of Object.entries(defaults)) {
+    if (value !== undefined) checkType(name, typeof value, merged[name as keyof typeof merged]);
+  }
+  const { mode, ttlMs, waitTimeoutMs, driftFactor, label, signal, autoExtend } = merged;
+  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = merged;
+  insist(["exclusive", "shared"].includes(mode), "mode", "exclusive or shared", mode);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
+  checkTtl(ttlMs, driftFactor);
+  const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs, sets.nodes) } = merged;
+  checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
+  const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
+  insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
+  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
-  if (nodeTimeoutMs !== undefined) checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
-  const wanted = { driftFactor, retryDelayMs, retryDelayMaxMs, quorum: parseQuorum(quorum, sets) };
-  const parse = (given: LockOptions, base: LockOptions): Settings => {
-    const lock = parseLockOptions(given, base, driftFactor);
-    const { ttlMs } = lock;
-    const timeoutMs = nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, sets.nodes);
-    insist(timeoutMs > 0 && timeoutMs < ttlMs, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, timeoutMs);
-    return { ...lock, ...wanted, nodeTimeoutMs: timeoutMs };
-  };
-  const own = Object.fromEntries(Object.entries(options).filter(([name]) => lockOptionNames.includes(name)));
-  const settings = parse(own, {});
-  const parseCall = rememberingLast((given) => {
-    const misplaced = Object.keys(Object(given)).find((name) => redlockOptionNames.includes(name));
-    if (misplaced === undefined) return parse(given, own);
-    throw new TypeError(`${misplaced} is an option of a Redlock, for all of its locks: a call cannot change it`);
-  });
-  return (given) => (given === undefined ? settings : parseCall(given));
-}
-
-/** Checks the options of one lock, and fills in defaults. */
-function parseLockOptions(options: LockOptions, base: LockOptions, driftFactor: number) {
-  assertOptions(options, lockOptionNames, "a lock");
-  const lock = { ...lockDefaults, ...withoutUndefined(base), ...withoutUndefined(options) };
-  for (const name of typedKeys(lockDefaults)) {
-    if (lockDefaults[name] !== undefined) checkType(name, typeof lockDefaults[name], lock[name]);
-  }
-  const { mode, ttlMs, waitTimeoutMs, label, signal, autoExtend, maxHoldMs } = lock;
-  insist(["exclusive", "shared"].includes(mode), "mode", "exclusive or shared", mode);
-  checkTtl(ttlMs, driftFactor);
-  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`, maxHoldMs);
   if (autoExtend !== undefined) checkType("autoExtend", "boolean", autoExtend);
   insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal, TypeError);
@@ -192,7 +184,7 @@ function parseLockOptions(options: LockOptions, base: LockOptions, driftFactor: 
     checkType("label", "string", label);
     insist(isLabel(label), "label", "1 to 100 printable characters", label);
   }
-  return lock;
+  return { ...merged, nodeTimeoutMs, quorum: parseQuorum(merged.quorum, sets) };
 }
 
 function parseQuorum(quorum: number | undefined, sets: NodeSets): Quorum {
@@ -210,14 +202,10 @@ function insist(isAllowed: boolean, name: string, wanted: string, value: unknown
   if (!isAllowed) throw wrong(name, wanted, value, type);
 }
 
-function withoutUndefined<Options extends object>(
-  options: Options,
-): { [Name in keyof Options]?: Exclude<Options[Name], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
-}
-
-function typedKeys<Names extends object>(record: Names): (keyof Names)[] {
-  return Object.keys(record) as (keyof Names)[];
+/** The given options that are settings. */
+function settingsIn(options: RedlockOptions): Parameters<typeof complete>[0] {
+  const isSetting = ([name, value]: [string, unknown]) => value !== undefined && settingNames.includes(name);
+  return Object.fromEntries(Object.entries(options).filter(isSetting));
 }
 
 /**

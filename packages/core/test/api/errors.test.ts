@@ -164,7 +164,7 @@ describe("common mistakes", () => {
     [{ timeout: 5 }, "did you mean nodeTimeoutMs or waitTimeoutMs?"],
     [{ clock: {} }, "clock must be an object with the method monotonicMs, not an object"],
     [{ waitTimeoutMss: 1 }, "did you mean waitTimeoutMs?"],
-    [{ attempts: 1 }, "its options are nodeTimeoutMs, quorum, driftFactor, "],
+    [{ attempts: 1 }, "its options are nodeTimeoutMs, quorum, mode, ttlMs, "],
   ])("Redlock() gives advice for the options %o", (options, message) => {
     expect(() => new Redlock(nodes(), options as never)).toThrow(TypeError);
     expect(() => new Redlock(nodes(), options as never)).toThrow(message);

@@ -56,7 +56,7 @@ describe("bad arguments", () => {
     const { redlock, nodes } = world(3);
     const [name] = Object.keys(options);
     const refused = redlock.acquire("r", { [name as string]: 1 });
-    await expect(refused).rejects.toThrow(`${name} is an option of a Redlock, for all of its locks`);
+    await expect(refused).rejects.toThrow(`${name} is an option of a Redlock, and not of a lock`);
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });
 

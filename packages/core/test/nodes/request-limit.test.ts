@@ -208,6 +208,19 @@ describe("calls beyond the limit", { timeout: 30_000 }, () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("tryAcquire() undoes nothing on a silent node that was not sent the claim (W5)", async () => {
+    const { redlock, clock, node, otherClient } = world(3);
+    const [a, c] = [node("a"), node("c")];
+    await clock.until(otherClient().acquire("taken"));
+    c.fault = () => ({ lose: "reply" });
+    await clock.until(Promise.all(Array.from({ length: 700 }, (_, index) => redlock.acquire(`r${index}`))));
+    await clock.advance(1_000);
+    const claims = c.callsOf("acquire").length;
+    for (let attempts = 0; attempts < 3; attempts++) expect(await clock.until(redlock.tryAcquire("taken"))).toBeNull();
+    expect(c.callsOf("acquire").length - claims).toBe(1); // which finds out whether it answers again
+    expect([a.callsOf("release").length, c.callsOf("release").length]).toEqual([3, 1]);
+  });
+
   it("tryAcquire() is refused when maxWaiters calls are in progress, including those without a permit", async () => {
     const { redlock, clock } = world(3, { maxWaiters: 200 });
     const calls = Array.from({ length: 1000 }, (_, index) => redlock.tryAcquire(`r${index}`));
