@@ -9,7 +9,7 @@ import {
   WaitTimeoutError,
 } from "./errors.ts";
 import { type Asked, agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
-import { elapsedMs, type Moment, readClocks, validityMs } from "./lease.ts";
+import { type ClockReading, elapsedMs, readClocks, validityMs } from "./lease.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
@@ -38,9 +38,9 @@ export interface AttemptWon {
   readonly claim: Claim;
   readonly fence: number;
   /** The moment just before the first request was sent. The validity counts from it (S2). */
-  readonly startedAt: Moment;
+  readonly startedAt: ClockReading;
   /** The moment when the claim became a lock. */
-  readonly settledAt: Moment;
+  readonly settledAt: ClockReading;
 }
 
 /**
@@ -64,7 +64,7 @@ export interface AttemptFailed {
  * @param terms the resources, settings and predecessor
  * @param startedAt the current time, read immediately before this call (S2)
  */
-export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: Moment): Promise<Attempt> {
+export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter } = terms;
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
@@ -95,14 +95,14 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
 function settleAttempt(
   context: RedlockContext,
   { resources, wanted, settings, predecessor }: AttemptTerms,
-  startedAt: Moment,
+  startedAt: ClockReading,
   claim: Claim,
   tally: Tally,
   token: HighestFence,
 ): Attempt {
   const { clock, observer, fenceHint } = context;
   const { ttlMs, driftFactor, quorum } = settings;
-  let outcome = outcomeOf(tally, quorum, context.firstLock.isAwaited);
+  let outcome = attemptOutcome(tally, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
@@ -141,7 +141,7 @@ function isGrant({ kind }: Vote): boolean {
  *
  * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
  */
-function outcomeOf({ votes, verdicts }: Tally, quorum: Quorum, isFirstLock: boolean): Attempt["outcome"] {
+function attemptOutcome({ votes, verdicts }: Tally, quorum: Quorum, isFirstLock: boolean): Attempt["outcome"] {
   const { yes, no, missing, misconfigured } = verdict;
   const isMisconfigured = verdicts.includes(misconfigured);
   if (quorum.isReachedBy(verdicts, yes) && !(isFirstLock && isMisconfigured)) return "acquired";
@@ -157,7 +157,7 @@ function raiseFences(
   { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
   asked: Asked,
-  startedAt: Moment,
+  startedAt: ClockReading,
 ): Promise<HighestFence> {
   const validLeftMs = validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {

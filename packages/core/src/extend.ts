@@ -34,14 +34,14 @@ export async function extendOnce(claim: Claim, terms: ExtensionTerms): Promise<E
         absent[index] ||= kind !== "held";
         return !absent[index];
       },
-      isDecided: (votesSoFar) => outcomeOf(votesSoFar, quorum) !== undefined,
+      isDecided: (votesSoFar) => extensionOutcome(votesSoFar, quorum) !== undefined,
     },
   );
-  return { outcome: outcomeOf(tally, quorum) ?? "unreachable", votes: tally.votes };
+  return { outcome: extensionOutcome(tally, quorum) ?? "unreachable", votes: tally.votes };
 }
 
 /** Returns the outcome if no missing reply can change it, else undefined. */
-function outcomeOf({ verdicts }: Tally, quorum: Quorum): Extension["outcome"] | undefined {
+function extensionOutcome({ verdicts }: Tally, quorum: Quorum): Extension["outcome"] | undefined {
   const { yes, no, failed, misconfigured, missing } = verdict;
   const has = (wanted: number): boolean => quorum.isReachedBy(verdicts, wanted);
   if (has(yes)) return "held";

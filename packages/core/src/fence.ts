@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { elapsedMs, type Moment, readClocks } from "./lease.ts";
+import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
@@ -83,7 +83,7 @@ export interface FenceAgreement {
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
   const { asked, clock, quorum, signal, timeoutMs, raise } = agreement;
-  const beganAt: Moment = readClocks(clock);
+  const beganAt: ClockReading = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;

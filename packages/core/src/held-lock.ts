@@ -9,7 +9,7 @@ import {
   QuorumUnreachableError,
 } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
-import { autoExtend, elapsedMs, Lease, readClocks, type Term } from "./lease.ts";
+import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
@@ -154,7 +154,7 @@ export class HeldLock implements Lock {
   async #extendOnce(
     nextTtlMs: () => number | undefined,
     absent: boolean[],
-  ): Promise<(Extension & { readonly term: Term }) | null> {
+  ): Promise<(Extension & { readonly term: TtlWindow }) | null> {
     const { clock } = this.#context;
     const { nodeTimeoutMs, quorum } = this.#waiter.settings;
     const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
@@ -167,7 +167,7 @@ export class HeldLock implements Lock {
     return { ...(await extendOnce(this.#won.claim, terms)), term };
   }
 
-  #extended(term: Term): void {
+  #extended(term: TtlWindow): void {
     this.#lease.renew(term);
     const remainingMs = this.#remainingOrThrow();
     this.#context.observer.extended?.({ ...this.facts, remainingMs });

@@ -1,13 +1,13 @@
 import type { Clock } from "./clock.ts";
 
 /** A point in time on both clocks. */
-export interface Moment {
+export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
 /** Reads both clocks. */
-export function readClocks(clock: Clock): Moment {
+export function readClocks(clock: Clock): ClockReading {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
@@ -16,7 +16,7 @@ export function readClocks(clock: Clock): Moment {
  * monotonic clock, and an administrator or a time service can set the wall clock back. Neither makes a lock look
  * younger than it is (S3).
  */
-export function elapsedMs(since: Moment, until: Moment): number {
+export function elapsedMs(since: ClockReading, until: ClockReading): number {
   return Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs);
 }
 
@@ -34,9 +34,9 @@ export function validityMs(ttlMs: number, driftFactor: number): number {
   return ttlMs - driftMs(ttlMs, driftFactor);
 }
 
-/** A ttl and its start for the client: the moment just before the requests that set it were sent. */
-export interface Term {
-  readonly startedAt: Moment;
+/** A ttl, and its start for the client: the moment just before the requests that set it were sent. */
+export interface TtlWindow {
+  readonly startedAt: ClockReading;
   readonly ttlMs: number;
 }
 
@@ -51,7 +51,7 @@ export class Lease {
   readonly #clock: Clock;
   readonly #driftFactor: number;
   readonly #onEnd: () => void;
-  #term: Term;
+  #term: TtlWindow;
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
@@ -63,7 +63,7 @@ export class Lease {
    * @param now the current time on that clock
    * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
-  constructor(clock: Clock, driftFactor: number, term: Term, now: Moment, onEnd: () => void) {
+  constructor(clock: Clock, driftFactor: number, term: TtlWindow, now: ClockReading, onEnd: () => void) {
     this.#clock = clock;
     this.#driftFactor = driftFactor;
     this.#term = term;
@@ -72,7 +72,7 @@ export class Lease {
   }
 
   /** Returns the remaining validity in milliseconds; zero or negative once it has ended. */
-  remainingMs(now: Moment = readClocks(this.#clock)): number {
+  remainingMs(now: ClockReading = readClocks(this.#clock)): number {
     return this.#leftMs(now) - driftMs(this.#term.ttlMs, this.#driftFactor);
   }
 
@@ -87,7 +87,7 @@ export class Lease {
   }
 
   /** Replaces the term. */
-  renew(term: Term): void {
+  renew(term: TtlWindow): void {
     this.#term = term;
     this.#watch();
   }
@@ -104,12 +104,12 @@ export class Lease {
     this.#cancelTimer?.();
   }
 
-  #leftMs(now: Moment): number {
+  #leftMs(now: ClockReading): number {
     return this.#term.ttlMs - elapsedMs(this.#term.startedAt, now);
   }
 
   /** Restarts the timer. Rounds down to whole milliseconds, so that the lease ends early rather than late. */
-  #watch(now?: Moment): void {
+  #watch(now?: ClockReading): void {
     this.#cancelTimer?.();
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs(now));

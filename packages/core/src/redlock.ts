@@ -11,7 +11,7 @@ import { FirstLock } from "./first-lock.ts";
 import { epochOf } from "./generation.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
-import { type Moment, readClocks } from "./lease.ts";
+import { type ClockReading, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
@@ -322,7 +322,7 @@ export class Redlock implements AsyncDisposable {
   }
 
   /** Makes an attempt once a permit is free. A takeover runs under the permit of the predecessor's release. */
-  #attempt(waiter: Waiter, startedAt: Moment | undefined, deadlineMs: number): Promise<Attempt | undefined> {
+  #attempt(waiter: Waiter, startedAt: ClockReading | undefined, deadlineMs: number): Promise<Attempt | undefined> {
     const context = this.#context;
     const { signal, nodeTimeoutMs } = waiter.settings;
     // A call that does not wait for other owners has no deadline.
@@ -331,7 +331,7 @@ export class Redlock implements AsyncDisposable {
     return waiter.offer !== undefined ? run() : context.limit.run(run, { patienceMs, signal });
   }
 
-  #msSince(moment: Moment): number {
+  #msSince(moment: ClockReading): number {
     return this.#context.clock.monotonicMs() - moment.monotonicMs;
   }
 }
