@@ -58,7 +58,7 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
     platform: "neutral",
   });
   if (sideEffects === false) await dropBareImports();
-  await copyDeclarations(modules);
+  if (imported.length > 0) await copyDeclarations(modules); // nobody can import a program
   if (modules === "dist/package") return;
   await writeFile(`${modules}/package.json`, `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
 }
@@ -92,5 +92,5 @@ async function copyDeclarations(folder: string): Promise<void> {
 }
 
 function common(): BuildOptions {
-  return { bundle: true, target: "es2022", sourcemap: true, logLevel: "warning" };
+  return { bundle: true, target: "es2022", logLevel: "warning" };
 }

@@ -19,7 +19,7 @@ export async function packedPackagesAreCorrect(packages: readonly PackedPackage[
       ...(await wrongFiles(packed, pagesOf(packed))),
       ...(await wrongManifest(packed)),
       ...(await wrongLinks(packed)),
-      ...(await wrongSourceMaps(packed)),
+      ...(await foreignCode(packed)),
       ...(await wrongExports(packed)),
     ];
     problems.push(...found.map((problem) => `${packed.manifest.name}: ${problem}`));
@@ -31,8 +31,9 @@ export async function packedPackagesAreCorrect(packages: readonly PackedPackage[
 /** Finds files that the tarball lacks, and files that it has beside the built sources and these pages. */
 export async function wrongFiles({ directory, manifest, files }: PackedPackage, pages: string[]): Promise<string[]> {
   const sources = (await readdir(join(directory, "src"), { recursive: true })).filter((file) => file.endsWith(".ts"));
-  const code = [...sources.map((file) => file.replace(/\.ts$/, ".d.ts")), ...scriptsOf(manifest, files)];
   const isProgram = entryPoints(manifest).length === 0;
+  const declarations = isProgram ? [] : sources.map((file) => file.replace(/\.ts$/, ".d.ts"));
+  const code = [...declarations, ...scriptsOf(manifest, files)];
   const modules = isProgram || hasCommonJs(manifest) ? [...code, "package.json"].map((file) => `esm/${file}`) : [];
   const expected = new Set(["package.json", ...(isProgram ? [] : code), ...modules, ...pages]);
   const missing = [...expected].filter((file) => !files.includes(file));
@@ -40,13 +41,13 @@ export async function wrongFiles({ directory, manifest, files }: PackedPackage, 
   return [...missing.map((file) => `${file} is missing`), ...surplus.map((file) => `${file} does not belong here`)];
 }
 
-/** Returns one script for each entry point, those for what several of them share, and their source maps. */
+/** Returns one script for each entry point, and those for what several of them share. */
 function scriptsOf({ exports = {}, bin = {} }: Manifest, files: readonly string[]): string[] {
   const imported = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
   const entries = [...imported, ...Object.values(bin).map((path) => basename(path, ".ts"))];
   const shared = new Set(files.flatMap((file) => /\b(shared-\w+)\.js$/.exec(file)?.[1] ?? []));
   const names = entries.length > 1 ? [...entries, ...(shared.size > 0 ? shared : ["shared"])] : entries;
-  return names.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
+  return names.map((name) => `${name}.js`);
 }
 
 /** Returns the pages of a package. The first release writes its CHANGELOG.md. */
@@ -78,29 +79,17 @@ async function wrongLinks({ directory, files }: PackedPackage): Promise<string[]
   return (await Promise.all(links)).flat();
 }
 
-/** The sources of a package, and the dependency that is bundled into its CommonJS build. */
-const ownOrBundled = /^(\.\.\/)+(src|node_modules\/\.pnpm\/.*\/node_modules\/tinyqueue)\//;
+/** The sources of a package, as comments of the bundler name them. */
+const own = /^src\//;
 
-/**
- * Finds scripts without a source map, and source maps that do not contain the current sources, as sources are not
- * packed. The sources must be those of the package: a class that is bundled into a second package would have two
- * identities.
- */
-async function wrongSourceMaps({ directory, files }: PackedPackage): Promise<string[]> {
-  const published = join(directory, publishedFolder);
+/** Finds code of other packages: a class that is bundled into a second package would have two identities. */
+async function foreignCode({ directory, files }: PackedPackage): Promise<string[]> {
   const problems: string[] = [];
-  for (const script of files.filter((file) => file.endsWith(".js"))) {
-    const code = await readFile(join(published, script), "utf8");
-    const [, name = "none"] = /^\/\/# sourceMappingURL=(.+)$/m.exec(code) ?? [];
-    const folder = join(published, script, "..");
-    const map = await readFile(join(folder, name), "utf8").then(JSON.parse, () => undefined);
-    if (!map) problems.push(`${script} names a source map that does not exist: ${name}`);
-    for (const [index, source] of (map?.sources ?? []).entries()) {
-      if (!ownOrBundled.test(source)) problems.push(`${script} contains code of another package: ${source}`);
-      const current = await readFile(join(folder, source), "utf8").catch(() => undefined);
-      if (map.sourcesContent?.[index] !== current)
-        problems.push(`${script}.map does not contain the current ${source}`);
-    }
+  for (const script of files.filter((file) => /^(esm\/)?[^/]+\.js$/.test(file))) {
+    const code = await readFile(join(directory, publishedFolder, script), "utf8");
+    const sources = [...code.matchAll(/^\/\/ (\S+\.ts)$/gm)].map(([, source]) => source as string);
+    const foreign = sources.filter((source) => !own.test(source));
+    problems.push(...foreign.map((source) => `${script} contains code of another package: ${source}`));
   }
   return problems;
 }
