@@ -270,7 +270,7 @@ export class Redlock implements AsyncDisposable {
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const settings = this.#settingsOf(options);
+    const settings = options === undefined ? this.#settings : this.#settingsOf(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;
