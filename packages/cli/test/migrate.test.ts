@@ -217,7 +217,7 @@ test("migrate: status reports a join that ended before the floor was written", a
       expect.stringMatching(
         /^the change is begun: .*; clients without both sets are already refused by \S+\.db, .* and those with/,
       ),
-      "  next: holdfast migrate join again: it has not ended",
+      "  next: holdfast migrate join again: it was interrupted",
       "",
     ],
   });

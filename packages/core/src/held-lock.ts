@@ -54,8 +54,8 @@ export class HeldLock implements Lock {
     this.#queues = queues;
     this.#waiter = waiter;
     this.#won = won;
-    const term = { startedAt: won.startedAt, ttlMs };
-    this.#lease = new Lease(context.clock, driftFactor, term, won.settledAt, () => this.#expire());
+    const window = { startedAt: won.startedAt, ttlMs };
+    this.#lease = new Lease(context.clock, driftFactor, window, won.settledAt, () => this.#expire());
   }
 
   /** The fields that all events of the lock share. */
@@ -139,11 +139,11 @@ export class HeldLock implements Lock {
       const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), wait);
       if (round === null) return;
       if (round === undefined) continue; // no permit while the lock was valid
-      const { outcome, votes, term } = round;
+      const { outcome, votes, window } = round;
       this.#failedExtension = outcome === "held" ? noVotes : votes;
       if (outcome === "lost") this.#lose("not-held");
       const stillMs = this.#remainingOrThrow();
-      if (outcome === "held") return this.#extended(term);
+      if (outcome === "held") return this.#extended(window);
       if (outcome === "misconfigured") throw new ConfigurationError(...this.#details("keep", votes));
       this.#retryPause ??= new Pause(clock);
       await this.#retryPause.wait(Math.min(retryDelay(settings, failures), stillMs));
@@ -154,7 +154,7 @@ export class HeldLock implements Lock {
   async #extendOnce(
     nextTtlMs: () => number | undefined,
     absent: boolean[],
-  ): Promise<(Extension & { readonly term: TtlWindow }) | null> {
+  ): Promise<(Extension & { readonly window: TtlWindow }) | null> {
     const { clock } = this.#context;
     const { nodeTimeoutMs, quorum } = this.#waiter.settings;
     const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
@@ -162,13 +162,13 @@ export class HeldLock implements Lock {
     if (wantedMs === undefined) return null;
     // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
     const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
-    const term = { startedAt: readClocks(clock), ttlMs };
+    const window = { startedAt: readClocks(clock), ttlMs };
     const terms = { ttlMs, fence: this.fence, quorum, timeoutMs, absent };
-    return { ...(await extendOnce(this.#won.claim, terms)), term };
+    return { ...(await extendOnce(this.#won.claim, terms)), window };
   }
 
-  #extended(term: TtlWindow): void {
-    this.#lease.renew(term);
+  #extended(window: TtlWindow): void {
+    this.#lease.renew(window);
     const remainingMs = this.#remainingOrThrow();
     this.#context.observer.extended?.({ ...this.facts, remainingMs });
   }

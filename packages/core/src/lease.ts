@@ -29,7 +29,7 @@ export function driftMs(ttlMs: number, driftFactor: number): number {
   return ttlMs * driftFactor + 2;
 }
 
-/** Returns how long a lock with this ttl may be relied on from the start of its term. */
+/** Returns how long a lock with this ttl may be relied on from the start of its window. */
 export function validityMs(ttlMs: number, driftFactor: number): number {
   return ttlMs - driftMs(ttlMs, driftFactor);
 }
@@ -46,34 +46,34 @@ export interface TtlWindow {
  */
 const timerIntervalMaxMs = 1000;
 
-/** The current term of a lock, and the timer that ends it (S7). */
+/** The current window of a lock, and the timer that ends it (S7). */
 export class Lease {
   readonly #clock: Clock;
   readonly #driftFactor: number;
   readonly #onEnd: () => void;
-  #term: TtlWindow;
+  #window: TtlWindow;
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
   /**
-   * @param clock measures the term
-   * @param driftFactor see `LockOptions`
-   * @param term the first term
+   * @param clock measures the window
+   * @param driftFactor see `RedlockOptions`
+   * @param window the first window
    * @param now the current time on that clock
    * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
-  constructor(clock: Clock, driftFactor: number, term: TtlWindow, now: ClockReading, onEnd: () => void) {
+  constructor(clock: Clock, driftFactor: number, window: TtlWindow, now: ClockReading, onEnd: () => void) {
     this.#clock = clock;
     this.#driftFactor = driftFactor;
-    this.#term = term;
+    this.#window = window;
     this.#onEnd = onEnd;
     this.#watch(now);
   }
 
   /** Returns the remaining validity in milliseconds; zero or negative once it has ended. */
   remainingMs(now: ClockReading = readClocks(this.#clock)): number {
-    return this.#leftMs(now) - driftMs(this.#term.ttlMs, this.#driftFactor);
+    return this.#leftMs(now) - driftMs(this.#window.ttlMs, this.#driftFactor);
   }
 
   /** Returns the remaining ttl in whole milliseconds, rounded up: how long the nodes were asked to keep the claim. */
@@ -81,14 +81,14 @@ export class Lease {
     return Math.ceil(this.#leftMs(readClocks(this.#clock)));
   }
 
-  /** Whether a term with this ttl that starts now would end later than the current one. */
+  /** Whether a window with this ttl that starts now would end later than the current one. */
   wouldGain(ttlMs: number): boolean {
     return validityMs(ttlMs, this.#driftFactor) > this.remainingMs();
   }
 
-  /** Replaces the term. */
-  renew(term: TtlWindow): void {
-    this.#term = term;
+  /** Replaces the window. */
+  renew(window: TtlWindow): void {
+    this.#window = window;
     this.#watch();
   }
 
@@ -105,7 +105,7 @@ export class Lease {
   }
 
   #leftMs(now: ClockReading): number {
-    return this.#term.ttlMs - elapsedMs(this.#term.startedAt, now);
+    return this.#window.ttlMs - elapsedMs(this.#window.startedAt, now);
   }
 
   /** Restarts the timer. Rounds down to whole milliseconds, so that the lease ends early rather than late. */

@@ -75,7 +75,7 @@ export interface RedlockOptions extends LockOptions {
   readonly maxWaiters?: number | undefined;
   /**
    * How many times the set of servers has changed, before a change that is under way. All clients of one set use the same
-   * number, and those with both sets of a change that of the old set. Nodes do not serve clients that have missed a
+   * number. Clients with both sets keep the generation of the old set. Nodes do not serve clients that have missed a
    * change, or skip a stage of it. Default 0.
    */
   readonly generation?: number | undefined;
@@ -149,9 +149,10 @@ export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): (o
   const own = settingsIn(options);
   const settings = complete(own, sets);
   const settingsFor = rememberingLast((given) => {
-    const isMisplaced = (name: string) => redlockOptionNames.includes(name) && !lockOptionNames.includes(name);
-    const misplaced = Object.keys(Object(given)).find(isMisplaced);
-    if (misplaced) throw new TypeError(`${misplaced} is an option of a Redlock, and not of a lock`);
+    const isMisplaced = ([name, value]: [string, unknown]) =>
+      value !== undefined && redlockOptionNames.includes(name) && !lockOptionNames.includes(name);
+    const misplaced = Object.entries(Object(given)).find(isMisplaced);
+    if (misplaced) throw new TypeError(`${misplaced[0]} is an option of a Redlock, and not of a lock`);
     assertOptions(given, lockOptionNames, "a lock");
     return complete({ ...own, ...settingsIn(given) }, sets);
   });
@@ -171,8 +172,8 @@ function complete(given: Partial<Omit<Settings, "quorum">> & Pick<RedlockOptions
   checkTtl(ttlMs, driftFactor);
   const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs, sets.nodes) } = merged;
   checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
-  const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
-  insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
+  insist(nodeTimeoutMs > 0, "nodeTimeoutMs", "above 0", nodeTimeoutMs);
+  insist(nodeTimeoutMs < ttlMs, "ttlMs", `above nodeTimeoutMs, ${nodeTimeoutMs}`, ttlMs);
   insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;

@@ -234,7 +234,7 @@ class Memory implements MemoryNode {
     }
   }
 
-  /** Denies the request if anything blocks it. */
+  /** Returns the denial if anything blocks the request. */
   #denialOf(request: AcquireRequest, nowMs: number): Denial | undefined {
     const { resources, owner, waiter } = request;
     let last: Claim | undefined;

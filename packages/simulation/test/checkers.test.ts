@@ -316,6 +316,10 @@ describe("check() of waiters", () => {
     expect(found({ ...passed({ undoMs: 2 }), attempts })).toHaveLength(1);
     expect(found({ ...passed({ undoMs: 3 }), attempts: attempts.slice(0, 1) })).toHaveLength(1);
     expect(found({ ...passed(), attempts: [attempt("1.1", 5, 14), attempt("1.3", 13, 22)] })).toEqual([]);
+    expect(found({ ...passed(), attempts: [attempt("1.1", 25, 28), attempt("1.3", 26, 29)] })).toHaveLength(1);
+    expect(
+      found({ ...passed({ backOffMs: 0 }), attempts: [attempt("1.1", 5, 14), attempt("1.3", 13, 22)] }),
+    ).toHaveLength(1);
   });
 
   it.each<[string, Partial<History>]>([

@@ -106,7 +106,7 @@ export function nextText(status: MigrationStatus, change: Change): string {
 function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
   const { stage } = status;
   const { generation, sets } = change;
-  if (isHalfJoined(status, change)) return ["holdfast migrate join again: it has not ended"];
+  if (isHalfJoined(status, change)) return ["holdfast migrate join again: it was interrupted"];
   if (stage === "none")
     return [`holdfast migrate begin, while all clients use the old set with generation ${generation}`];
   if (stage === "begun") {
@@ -127,6 +127,7 @@ function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
     unused.length > 0
       ? `stop ${listed(unused)}: no client needs ${unused.length === 1 ? "it" : "them"}`
       : "nothing: all servers stay in use",
+    `unless this is a later change, of clients whose generation is ${generation + 1} or more: pass it with --generation`,
   ];
 }
 

@@ -49,8 +49,7 @@ export interface Migration {
   /**
    * Reads how far the change is. Changes nothing, and does not reject because a node fails.
    *
-   * @throws {MembershipError} when the nodes serve later or earlier clients than this change begins with: it has another
-   *   `generation`
+   * @throws {MembershipError} if the nodes are at another generation
    */
   status(): Promise<MigrationStatus>;
 
@@ -58,7 +57,7 @@ export interface Migration {
    * The first step, while all clients use the old set: from then on, nodes refuse clients that skip the joint stage.
    * Afterwards, make the clients joint, one after the other.
    *
-   * @throws {MembershipError} when too few nodes reply, or an earlier change of the old set has not ended
+   * @throws {MembershipError} when too few nodes reply, an earlier change of the old set has not ended, or this one has
    */
   begin(): Promise<MigrationStatus>;
 
@@ -149,7 +148,11 @@ class Change implements Migration {
     const inBoth = this.#old.nodes.filter((node) => this.#new.nodes.includes(node));
     const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
     const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
-    const later = this.#nodes.find((node) => (results.get(node)?.epoch ?? 0) > latest(node));
+    const isAt = (node: LockNode, atLeast: number): boolean => (results.get(node)?.epoch ?? 0) >= atLeast;
+    const inOld = this.#old.nodes.filter((node) => results.has(node) && !this.#new.nodes.includes(node));
+    // Not even the end of this change takes all of them as far. A change that begins at a later generation starts there.
+    const startsLater = inOld.every((node) => isAt(node, epoch + 4)) ? inOld[0] : undefined;
+    const later = startsLater ?? this.#nodes.find((node) => isAt(node, latest(node) + 1));
     if (later !== undefined) {
       const found = `${later.name} serves ${servedBy(results.get(later)?.epoch ?? 0)}`;
       throw new MembershipError(`${found}: the clients before this change cannot be of ${clientsOf(epoch)}`);
@@ -166,6 +169,11 @@ class Change implements Migration {
 
   async begin(): Promise<MigrationStatus> {
     const { stage } = await this.#stage();
+    if (stage === "ended") {
+      const now = `the new nodes serve ${servedBy(this.#epoch + 4)} already`;
+      const before = `the clients before it are of a later generation than ${Math.floor(this.#epoch / 4)}`;
+      throw new MembershipError(`could not begin the change: ${now}. It has ended, or ${before}`);
+    }
     if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);
     return this.status();
   }

@@ -84,6 +84,8 @@ export class LocalQueues {
   #isClosed = false;
   /** The only waiter that may collect, as two could block each other. */
   #collector: Waiter | undefined;
+  /** One function for all queues: one made beside a waiter would keep it, and so all earlier ones. */
+  readonly #onDue = (due: readonly ResourceQueue[]): void => this.#serve(due);
 
   /**
    * @param context the shared state of the `Redlock`
@@ -283,15 +285,14 @@ export class LocalQueues {
     }
     this.#serve(queues);
     for (const queue of queues) this.#dropUser(queue);
+    waiter.queues = []; // a queue may still know it as the reason of its delay
   }
 
   #join(waiter: Waiter): void {
     waiter.queues = waiter.resources.map((resource) => {
       let queue = this.#queues.get(resource);
       if (queue === undefined) {
-        queue = new ResourceQueue(resource, this.#context.clock, (due, twin) =>
-          this.#serve(twin ? [due, twin] : [due]),
-        );
+        queue = new ResourceQueue(resource, this.#context.clock, this.#onDue);
         this.#queues.set(resource, queue);
       } else if (queue.users === 0) {
         // The queue was kept only for its notifications, which may have named another process.
@@ -431,7 +432,7 @@ export class LocalQueues {
 
   /** Limits how long a waiter reserves or collects: longer each time. */
   #keepForAWhile(waiter: Waiter): void {
-    const limitMs = Math.min(keepMs * 2 ** waiter.yields, keepMaxMs);
+    const limitMs = Math.min(keepMs * 2 ** waiter.yieldCount, keepMaxMs);
     waiter.keepUntilMs = Math.min(waiter.keepUntilMs, this.#context.clock.monotonicMs() + limitMs);
     waiter.pause?.wake(); // so that next() applies the new limit
   }
@@ -513,8 +514,8 @@ export class LocalQueues {
   }
 
   /**
-   * Returns the resources that blocked a failed attempt: those that so many nodes deny that the rest is no quorum, or
-   * else, of those that the waiter has not collected, the ones that any node denies.
+   * Returns the resources that blocked a failed attempt: those without a possible quorum; if there are none, the
+   * uncollected ones that any node denies.
    */
   #blockedBy(waiter: Waiter, { outcome, votes }: AttemptFailed): readonly ResourceQueue[] {
     const { wanted, collectedCount, attempts, settings } = waiter;
@@ -570,7 +571,7 @@ export class LocalQueues {
     waiter.isReserving = false;
     waiter.isCollecting = false;
     waiter.keepUntilMs = Infinity;
-    waiter.yields += 1;
+    waiter.yieldCount += 1;
     waiter.overtakenSince = this.#calls;
     for (const queue of waiter.queues) queue.vacate(waiter);
   }

@@ -56,10 +56,11 @@ export class Waiter {
   isCollecting = false;
   collected: Claim | undefined;
   collectedCount = 0;
-  /** When it gives up its reserved and collected resources; when its last claim of some gets too old; how often it has. */
+  /** When it gives up its reserved and collected resources, and when its last claim of some gets too old. */
   keepUntilMs: number = Infinity;
   collectedUntilMs: number = Infinity;
-  yields = 0;
+  /** How often it has given resources up. */
+  yieldCount = 0;
 
   constructor(resources: readonly string[], settings: Settings, order: number) {
     this.resources = resources;
@@ -119,20 +120,23 @@ export class ResourceQueue {
   /**
    * @param resource the name of the resource
    * @param clock measures delays
-   * @param onDue called when a delay ends while waiters are parked here. The twin is another resource with this delay, at
-   *   which the waiter is parked that caused it: both end at once, as timers for one moment may fire in any order
+   * @param onDue called when a delay ends while waiters are parked here, with all resources of the same delay: timers for
+   *   one moment fire in any order
    */
-  constructor(resource: string, clock: Clock, onDue: (queue: ResourceQueue, twin?: ResourceQueue) => void) {
+  constructor(resource: string, clock: Clock, onDue: (queues: readonly ResourceQueue[]) => void) {
     this.resource = resource;
     this.#clock = clock;
     this.#onDue = () => {
       this.#timerAtMs = Infinity;
-      const twin = this.#delayedBy?.group?.parkedAt;
-      const hasTwin = twin !== this && twin?.dueAtMs === this.#dueAtMs;
-      if (hasTwin) twin.delayUntil(-Infinity);
-      if (this.#dueAtMs < clock.monotonicMs() + 1) this.#dueAtMs = -Infinity;
-      this.#schedule();
-      onDue(this, hasTwin ? twin : undefined);
+      const dueAtMs = this.#dueAtMs;
+      if (dueAtMs >= clock.monotonicMs() + 1) {
+        this.#schedule();
+        return;
+      }
+      const { queues = [] } = this.#delayedBy ?? {};
+      const due = [this, ...queues.filter((queue) => queue !== this && queue.dueAtMs === dueAtMs)];
+      for (const queue of due) queue.delayUntil(-Infinity);
+      onDue(due);
     };
   }
 

@@ -39,8 +39,8 @@ describe("bad arguments", () => {
 
   type BadOption = [Record<string, unknown>, ErrorConstructor, string];
   const badServerOptions: BadOption[] = [
-    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
-    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 0"],
+    [{ nodeTimeoutMs: 10_000 }, RangeError, "ttlMs must be above nodeTimeoutMs, 10000, not 10000"],
+    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0, not 0"],
     [{ nodeTimeoutMs: "50" }, TypeError, "nodeTimeoutMs must be a number, not a string"],
     [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
     [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
@@ -57,12 +57,13 @@ describe("bad arguments", () => {
     const [name] = Object.keys(options);
     const refused = redlock.acquire("r", { [name as string]: 1 });
     await expect(refused).rejects.toThrow(`${name} is an option of a Redlock, and not of a lock`);
+    await expect(redlock.acquire("", { [name as string]: undefined })).rejects.toThrow("empty string");
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });
 
   it("acquire() refuses a ttl that is not above the nodeTimeoutMs of the Redlock", async () => {
     const { redlock, nodes } = world(3, { nodeTimeoutMs: 50 });
-    const message = "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50";
+    const message = "ttlMs must be above nodeTimeoutMs, 50, not 50";
     await expect(redlock.acquire("r", { ttlMs: 50 })).rejects.toThrow(message);
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });

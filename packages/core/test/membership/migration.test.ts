@@ -234,6 +234,31 @@ describe("migration()", () => {
     expect(await back.status()).toMatchObject({ stage: "ended" });
   });
 
+  it.each([
+    ["abc", "abcde", "abc", "[de] serves clients of generation 1: the clients before this change cannot be of"],
+    ["abc", "abd", "abc", "d serves clients of generation 1: the clients before this change cannot be of"],
+    ["abc", "abde", "adef", "b serves clients of generation 1: the clients before this change cannot be of"],
+    [
+      "abc",
+      "abd",
+      "abde",
+      "could not begin the change: the new nodes serve clients of generation 1 already. It has ended",
+    ],
+  ])(
+    "begin() refuses to change %s to %s, and then to %s, with the generation forgotten",
+    async (old, next, last, why) => {
+      const { clock, steps, node } = change(old, next);
+      for (const step of ["begin", "join", "end"] as const) await clock.until(steps[step]());
+      const add = (name: string) => ((old + next).includes(name) ? node(name) : memoryNode({ name, clock }));
+      const set = { old: [...next].map(add), new: [...last].map(add) };
+      const options = { clock, nodeTimeoutMs: 50, watchMs: 10 };
+      await expect(clock.until(migration(set, options).begin())).rejects.toThrow(new RegExp(why));
+      const later = migration(set, { ...options, generation: 1 });
+      for (const step of ["begin", "join", "end"] as const) await clock.until(later[step]());
+      expect(await later.status()).toMatchObject({ stage: "ended" });
+    },
+  );
+
   it("begin() refuses the generation after a change that has not ended, and goes on serving clients", async () => {
     const { clock, steps, inner, floors, use, clients } = change("abc", "def", 1);
     for (const name of "abc") await inner(name).raiseFloor({ floor: 0, epoch: 4, timeoutMs: 50 });

@@ -389,13 +389,14 @@ describe("calls that something must wake (W8)", () => {
 
   it("failed() lets a waiter try again before later calls, although it waits at another of the delayed resources (W3)", async () => {
     const { clock, queues, lock } = setUp();
-    const earlier = lock("a", "b");
-    const later = lock("b", "c");
+    const earlier = lock("a", "b", "c");
+    const later = [lock("b", "d"), lock("c", "e")];
     queues.begin(earlier);
     queues.failed(earlier, { outcome: "unreachable", votes: [undefined], tookMs: 1 });
-    expect([earlier.state, later.state]).toEqual(["queued", "queued"]);
+    const states = () => [earlier, ...later].map(({ state }) => state);
+    expect(states()).toEqual(["queued", "queued", "queued"]);
     await clock.advance(10);
-    expect([earlier.state, later.state]).toEqual(["attempting", "queued"]);
+    expect(states()).toEqual(["attempting", "queued", "queued"]);
   });
 
   it("next() gives up what a waiter has collected half a ttl after the claim, however long that took (W2)", async () => {
