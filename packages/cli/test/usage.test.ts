@@ -47,7 +47,7 @@ test.each([
   ["run x --memory --ttl 1s --ttl 2s -- true", "--ttl was given 2 times"],
   [
     "run x --memory --ttl 100ms --node-timeout 500ms -- true",
-    "--node-timeout must be above 0 and less than --ttl, 100, not 500 (in ms)",
+    "--ttl must be above --node-timeout, 500, not 100 (in ms)",
   ],
   ["run x --memory --max-hold 1s -- true", "--max-hold must be at least --ttl, 30000, not 1000 (in ms)"],
   ["run x --memory --wait 1s --no-wait -- true", "mutually exclusive"],
