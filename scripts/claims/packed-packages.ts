@@ -79,17 +79,20 @@ async function wrongLinks({ directory, files }: PackedPackage): Promise<string[]
   return (await Promise.all(links)).flat();
 }
 
-/** The sources of a package, as comments of the bundler name them. */
-const own = /^src\//;
+/**
+ * The modules that a script may consist of, as comments of the bundler name them: the sources of its package, the ES
+ * modules that were made CommonJS, and the dependency that is bundled into these.
+ */
+const ownOrBundled = /^(src|dist\/package\/esm|(\.\.\/)+node_modules\/\.pnpm\/.*\/node_modules\/tinyqueue)\//;
 
 /** Finds code of other packages: a class that is bundled into a second package would have two identities. */
 async function foreignCode({ directory, files }: PackedPackage): Promise<string[]> {
   const problems: string[] = [];
-  for (const script of files.filter((file) => /^(esm\/)?[^/]+\.js$/.test(file))) {
+  for (const script of files.filter((file) => file.endsWith(".js"))) {
     const code = await readFile(join(directory, publishedFolder, script), "utf8");
-    const sources = [...code.matchAll(/^\/\/ (\S+\.ts)$/gm)].map(([, source]) => source as string);
-    const foreign = sources.filter((source) => !own.test(source));
-    problems.push(...foreign.map((source) => `${script} contains code of another package: ${source}`));
+    for (const [, module = ""] of code.matchAll(/^\/\/ (\S+\.[cm]?[jt]s)$/gm)) {
+      if (!ownOrBundled.test(module)) problems.push(`${script} contains code of another package: ${module}`);
+    }
   }
   return problems;
 }
