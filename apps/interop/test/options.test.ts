@@ -33,7 +33,8 @@ const theirs: Readonly<Record<string, Defaults>> = {
   },
 };
 const ours: Defaults = {
-  ...parseRedlockOptions({}, { nodes: new Array(3).fill({}), isJoint: false, majority: 2 } as unknown as NodeSets)(),
+  ...parseRedlockOptions({}, { nodes: new Array(3).fill({}), isJoint: false, majority: 2 } as unknown as NodeSets)
+    .settings,
   prefix: JSON.stringify(parseOptions({}, "any").prefix),
 };
 

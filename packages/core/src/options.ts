@@ -132,6 +132,19 @@ const defaults = { ...lockDefaults, driftFactor: 0.01, retryDelayMs: 25, retryDe
 const lockOptionNames = Object.keys(lockDefaults);
 const settingNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
 const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", "generation"];
+/** The options that a call cannot have. */
+const ownOptionNames = redlockOptionNames.filter((name) => !lockOptionNames.includes(name));
+
+/** What the options of a `Redlock` come to. */
+interface ParsedOptions {
+  /** The settings of calls without options. */
+  readonly settings: Settings;
+  /**
+   * Checks the options of a call, and fills in what they leave out. Remembers the last result, as callers mostly repeat
+   * their options.
+   */
+  readonly settingsFor: (options: LockOptions) => Settings;
+}
 
 /**
  * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and
@@ -139,24 +152,21 @@ const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", 
  *
  * @param options the options as the caller passed them
  * @param sets the nodes
- * @returns checks the options of a call, and fills in what they leave out. It remembers the last result, as callers
- *   mostly repeat their options
  * @throws {TypeError} for an unknown option or a value of the wrong type
  * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
-export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): (options?: LockOptions) => Settings {
+export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): ParsedOptions {
   assertOptions(options, redlockOptionNames, "a Redlock");
   const own = settingsIn(options);
   const settings = complete(own, sets);
   const settingsFor = rememberingLast((given) => {
-    const isMisplaced = ([name, value]: [string, unknown]) =>
-      value !== undefined && redlockOptionNames.includes(name) && !lockOptionNames.includes(name);
-    const misplaced = Object.entries(Object(given)).find(isMisplaced);
-    if (misplaced) throw new TypeError(`${misplaced[0]} is an option of a Redlock, and not of a lock`);
+    const passed: Record<string, unknown> = Object(given);
+    const misplaced = Object.keys(passed).find((name) => ownOptionNames.includes(name) && passed[name] !== undefined);
+    if (misplaced) throw new TypeError(`${misplaced} is an option of a Redlock, and not of a lock`);
     assertOptions(given, lockOptionNames, "a lock");
     return complete({ ...own, ...settingsIn(given) }, sets);
   });
-  return (given) => (given === undefined ? settings : settingsFor(given));
+  return { settings, settingsFor };
 }
 
 /** Fills in defaults, and checks all settings. */

@@ -53,7 +53,7 @@ export class Redlock implements AsyncDisposable {
   readonly closed: AbortSignal = this.#closed.signal;
   readonly #context: RedlockContext;
   readonly #settings: Settings;
-  readonly #settingsOf: (options?: LockOptions) => Settings;
+  readonly #settingsFor: (options: LockOptions) => Settings;
   readonly #queues: LocalQueues;
   #closing: Promise<void> | undefined;
 
@@ -74,8 +74,9 @@ export class Redlock implements AsyncDisposable {
    */
   constructor(nodes: readonly LockNode[] | JointSet, options: RedlockOptions = {}) {
     const sets = new NodeSets(nodes);
-    this.#settingsOf = parseRedlockOptions(options, sets);
-    this.#settings = this.#settingsOf();
+    const { settings, settingsFor } = parseRedlockOptions(options, sets);
+    this.#settings = settings;
+    this.#settingsFor = settingsFor;
     const { observer, clock = systemClock, maxWaiters = 10_000, generation = 0 } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
     assertObserver(observer, observerNames, "an observer");
@@ -84,7 +85,7 @@ export class Redlock implements AsyncDisposable {
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
     this.sets = this.#settings.quorum.sets;
-    const { retryDelayMs, retryDelayMaxMs } = this.#settings;
+    const { retryDelayMs, retryDelayMaxMs } = settings;
     this.retryDelays = { retryDelayMs, retryDelayMaxMs };
     this.clock = clock;
     this.#context = {
@@ -270,7 +271,7 @@ export class Redlock implements AsyncDisposable {
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const settings = options === undefined ? this.#settings : this.#settingsOf(options);
+    const settings = options === undefined ? this.#settings : this.#settingsFor(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;

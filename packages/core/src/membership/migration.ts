@@ -149,9 +149,9 @@ class Change implements Migration {
     const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
     const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
     const isAt = (node: LockNode, atLeast: number): boolean => (results.get(node)?.epoch ?? 0) >= atLeast;
-    const inOld = this.#old.nodes.filter((node) => results.has(node) && !this.#new.nodes.includes(node));
+    const inOldAlone = this.#old.nodes.filter((node) => results.has(node) && !this.#new.nodes.includes(node));
     // Not even the end of this change takes all of them as far. A change that begins at a later generation starts there.
-    const startsLater = inOld.every((node) => isAt(node, epoch + 4)) ? inOld[0] : undefined;
+    const startsLater = inOldAlone.every((node) => isAt(node, epoch + 4)) ? inOldAlone[0] : undefined;
     const later = startsLater ?? this.#nodes.find((node) => isAt(node, latest(node) + 1));
     if (later !== undefined) {
       const found = `${later.name} serves ${servedBy(results.get(later)?.epoch ?? 0)}`;

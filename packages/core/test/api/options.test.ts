@@ -5,6 +5,11 @@ import { world } from "../world.ts";
 
 const three = () => [1, 2, 3].map(() => memoryNode());
 
+function expectRefusal(make: () => unknown, type: ErrorConstructor, message: string): void {
+  expect(make).toThrow(type);
+  expect(make).toThrow(message);
+}
+
 describe("bad arguments", () => {
   const badNodes: [string, unknown, ErrorConstructor, string][] = [
     ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
@@ -32,9 +37,7 @@ describe("bad arguments", () => {
     ],
   ];
   it.each(badNodes)("Redlock() refuses %s", (_, nodes, type, message) => {
-    const make = () => new Redlock(nodes as LockNode[]);
-    expect(make).toThrow(type);
-    expect(make).toThrow(message);
+    expectRefusal(() => new Redlock(nodes as LockNode[]), type, message);
   });
 
   type BadOption = [Record<string, unknown>, ErrorConstructor, string];
@@ -50,9 +53,7 @@ describe("bad arguments", () => {
     [{ maxWaiters: 0 }, RangeError, "maxWaiters must be a positive integer, not 0"],
   ];
   it.each(badServerOptions)("Redlock() refuses %o, and acquire() any value", async (options, type, message) => {
-    const make = () => new Redlock(three(), options as RedlockOptions);
-    expect(make).toThrow(type);
-    expect(make).toThrow(message);
+    expectRefusal(() => new Redlock(three(), options as RedlockOptions), type, message);
     const { redlock, nodes } = world(3);
     const [name] = Object.keys(options);
     const refused = redlock.acquire("r", { [name as string]: 1 });
@@ -86,9 +87,7 @@ describe("bad arguments", () => {
     [{ ttl: 1000 }, TypeError, "did you mean ttlMs?"],
   ];
   it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {
-    const make = () => new Redlock(three(), options as RedlockOptions);
-    expect(make).toThrow(type);
-    expect(make).toThrow(message);
+    expectRefusal(() => new Redlock(three(), options as RedlockOptions), type, message);
     const { redlock, nodes } = world(3);
     for (const call of [
       () => redlock.acquire("r", options as LockOptions),

@@ -15,7 +15,7 @@ fc.configureGlobal({ seed: fuzzSeed });
 
 const sets = new NodeSets([memoryNode()]);
 const settings = {
-  ...parseRedlockOptions({}, sets)(),
+  ...parseRedlockOptions({}, sets).settings,
   waitTimeoutMs: 60_000,
   retryDelayMs: 10,
   retryDelayMaxMs: 10,
