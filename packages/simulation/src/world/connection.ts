@@ -27,10 +27,8 @@ export class Connection implements LockNode {
   /** Missing if the client does not listen or the node cannot be watched. */
   readonly watch?: Required<LockNode>["watch"];
   readonly #client: ClientProcess;
-  readonly #host: NodeHost;
-  readonly #network: Network;
   readonly #link: Link;
-  readonly #traffic: Traffic;
+  readonly #parts: Parts;
 
   /**
    * @param client the client that sends requests
@@ -42,11 +40,10 @@ export class Connection implements LockNode {
   constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[], listens = true) {
     this.name = host.name;
     this.#client = client;
-    this.#host = host;
-    this.#network = network;
     this.#link = new Link(client, host, network, faults);
-    this.#traffic = new Traffic(client.name, host.name, () => client.nowMs);
-    network.recorder.traffic.push(this.#traffic);
+    const traffic = new Traffic(client.name, host.name, () => client.nowMs);
+    network.recorder.traffic.push(traffic);
+    this.#parts = { host, network, traffic };
     if (listens && host.isWatchable)
       this.watch = new WatchConnection(client, host, network, faults.filter(isOfWatching)).watch;
   }
@@ -58,15 +55,15 @@ export class Connection implements LockNode {
   #send<Answer>(method: Method, asked: Asked): Promise<Answer> {
     const client = this.#client;
     client.step();
-    const { recorder, waiterNames } = this.#network;
+    const { network, traffic } = this.#parts;
+    const { recorder, waiterNames } = network;
     const { waiter } = asked;
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
     const attempt = recorder.attemptOf(request, client);
     if (method === "release") recorder.givesUp(request.owner, client);
     if ("ttlMs" in request) recorder.tracer?.asks(request.owner, attempt.name, Number(request.ttlMs), client);
-    const inFlight = this.#traffic.send(method, request.owner, asked.timeoutMs);
-    const parts = { host: this.#host, network: this.#network, traffic: this.#traffic };
-    const reply = this.#link.send(new LockExchange(method, request, attempt, inFlight, parts));
+    const inFlight = traffic.send(method, request.owner, asked.timeoutMs);
+    const reply = this.#link.send(new LockExchange(method, request, attempt, inFlight, this.#parts));
     return reply as Promise<unknown> as Promise<Answer>;
   }
 }
