@@ -94,10 +94,14 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>): Promis
     try {
       return await start(await freePort());
     } catch (error) {
-      // The servers of a Redis Cluster also use the port that is higher by 10 000.
-      const mayDifferElsewhere = /address already in use|port number too high/i.test(String(error));
-      const isSilent = String(error).includes(silence);
-      if (!(mayDifferElsewhere && attempt < portsMax) && !(isSilent && attempt < silentStartsMax)) throw error;
+      if (attempt >= startsMax(String(error))) throw error;
     }
   }
+}
+
+/** Returns how many starts are worth an attempt after this error. */
+function startsMax(error: string): number {
+  // The servers of a Redis Cluster also use the port that is higher by 10 000.
+  if (/address already in use|port number too high/i.test(error)) return portsMax;
+  return error.includes(silence) ? silentStartsMax : 1;
 }
