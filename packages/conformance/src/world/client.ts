@@ -1,6 +1,7 @@
 import { EpochError } from "@holdfast/core";
 import type {
   AcquireReply,
+  AcquireRequest,
   ExtendReply,
   Floor,
   LockNode,
@@ -130,8 +131,8 @@ export class Client {
   /** Acquires, and fails unless that rejects with an {@link EpochError}. */
   async refuse(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<void> {
     const site = callSiteOf(this.refuse);
-    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-    const call = Promise.resolve().then(() => this.node.acquire(Object.freeze(request)));
+    const request = acquireRequestOf(owner, resources, this.#timeoutMs, terms);
+    const call = Promise.resolve().then(() => this.node.acquire(request));
     const answered = await within(this.#timeoutMs, "acquire()", call).then(
       ({ granted }) => (granted ? "granted" : "denied"),
       (error) => (error instanceof EpochError ? undefined : `rejected with ${error}`),
@@ -250,8 +251,8 @@ export class Client {
   }
 
   async #acquire(site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply> {
-    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-    const call = () => this.node.acquire(Object.freeze(request));
+    const request = acquireRequestOf(owner, resources, this.#timeoutMs, terms);
+    const call = () => this.node.acquire(request);
     return this.#answer(site, "acquire()", call, (reply) => readAcquireReply(reply, request.resources));
   }
 
@@ -292,6 +293,10 @@ function seriesOf(portions: readonly ScanPortion[]): Scanned {
 /** Sorts resources as requests must. Frozen, because a node must not change its caller's list. */
 function sorted(resources: Resources): readonly string[] {
   return Object.freeze(typeof resources === "string" ? [resources] : [...resources].sort());
+}
+
+function acquireRequestOf(owner: string, resources: Resources, timeoutMs: number, terms?: ClaimTerms): AcquireRequest {
+  return Object.freeze({ ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms });
 }
 
 function requestOf(owner: string, resources: Resources, timeoutMs: number) {
