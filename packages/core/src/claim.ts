@@ -1,5 +1,5 @@
 import type { RedlockContext } from "./context.ts";
-import type { AcquireRequest, ExtendRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
+import type { AcquireRequest, ExtendRequest, LockNode, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 import type { Quorum } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import {
@@ -8,6 +8,7 @@ import {
   type NodeCall,
   noVotes,
   QuorumCall,
+  type ReplyListener,
   sendTo,
   type Tally,
   type Timed,
@@ -43,13 +44,15 @@ const undo: ReleaseHints = { undo: true };
  * the node processed the acquire (or a copy of it) after that release, it would have advanced the counter and granted a
  * higher fence. A shared claim that joins others does not advance it, so this says nothing about shared claims.
  */
-export class Claim {
+export class Claim implements ReplyListener {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #context: RedlockContext;
   readonly #timeoutMs: number;
   readonly #isShared: boolean;
   readonly #reported: readonly string[];
+  /** The fence that the request to acquire proposed. */
+  #proposedFence = 0;
   #hasEnded = false;
   /** The nodes that were not sent the claim. */
   #unsent: Set<LockNode> | undefined;
@@ -101,21 +104,8 @@ export class Claim {
       this.#unconfirmed = nodes;
       predecessor.#successor = this;
     }
-    Object.freeze(request);
-    const onReply = (node: LockNode, vote: Vote): void => {
-      this.#onReply(node, vote, fenceHint);
-      if (predecessor !== undefined) this.#confirm(node, vote);
-    };
-    const send = (node: LockNode) => node.acquire(request);
-    const call: NodeCall = {
-      nodes,
-      method: "acquire",
-      resources: this.#reported,
-      send,
-      read: readAcquireReply,
-      onReply,
-    };
-    return new QuorumCall(this.#context, call, rule).run();
+    this.#proposedFence = fenceHint;
+    return this.#ask("acquire", request, readAcquireReply, rule);
   }
 
   /**
@@ -131,41 +121,23 @@ export class Claim {
     const { resources, owner } = this;
     const request: Writable<ExtendRequest> = { resources, owner, ...terms, timeoutMs: rule.timeoutMs };
     if (this.#isShared) request.shared = true;
-    Object.freeze(request);
-    const call: NodeCall = {
-      nodes: this.#context.nodes,
-      method: "extend",
-      resources: this.#reported,
-      send: (node) => {
-        this.#unsent?.delete(node); // it may claim the resources again
-        return node.extend(request);
-      },
-      read: (value) => readExtendReply(value, terms.fence),
+    return this.#ask("extend", request, (value) => readExtendReply(value, terms.fence), rule, {
       known: (_, index) => known[index],
-      onReply: (node, vote) => this.#onReply(node, vote, 0),
-    };
-    return new QuorumCall(this.#context, call, rule).run();
+      onSent: (node) => this.#unsent?.delete(node), // it may claim the resources again
+    });
   }
 
   /** Ends the claim and releases it on all nodes. Settles when a quorum has replied, or no quorum can any more. */
   release(quorum: Quorum, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
-    const { nodes } = this.#context;
-    const request = this.#releaseRequest(hints);
-    this.#releasing = new Set(nodes);
+    this.#releasing = new Set(this.#context.nodes);
     for (const node of this.#unsent ?? []) this.#releasing.delete(node);
-    const call: NodeCall = {
-      nodes,
-      method: "release",
-      resources: this.#reported,
-      send: (node) => node.release(request),
-      read: readReleaseReply,
-      known: (node) => (this.#unsent?.has(node) ? notHeld : undefined),
-      onReply: (node, { kind }) => this.#onReleased(node, kind),
-    };
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    return new QuorumCall(this.#context, call, { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided }).run();
+    const rule = { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided };
+    return this.#ask("release", this.#releaseRequest(hints), readReleaseReply, rule, {
+      known: (node) => (this.#unsent?.has(node) ? notHeld : undefined),
+    });
   }
 
   /**
@@ -196,22 +168,31 @@ export class Claim {
     this.#predecessor.#releaseOn([...this.#refused], undo);
   }
 
-  #confirm(node: LockNode, { kind }: Vote): void {
-    if (!this.#unconfirmed.includes(node)) return;
-    this.#unconfirmed = this.#unconfirmed.filter((other) => other !== node);
-    const predecessor = this.#predecessor;
-    if (predecessor === undefined || kind === "granted") return;
-    if (this.#hasReplaced) predecessor.#releaseOn([node], undo);
-    else this.#refused.add(node);
+  #ask(
+    method: NodeCall["method"],
+    request: NodeRequest,
+    read: NodeCall["read"],
+    rule: VoteRule,
+    hooks?: Pick<NodeCall, "known" | "onSent">,
+  ): Promise<Tally> {
+    const { nodes } = this.#context;
+    const call = { nodes, method, request: Object.freeze(request), resources: this.#reported, read, listener: this };
+    return new QuorumCall(this.#context, hooks ? { ...call, ...hooks } : call, rule).run();
   }
 
   /**
-   * Undoes a late grant. A failure counts as one, as it does not show what the node did. Where the reply to a release in
+   * Called with the reply of a node to each request. Undoes a late grant. A failure counts as one, as it does not show what the node did. Where the reply to a release in
    * flight may show that it came after the grant, waits for that reply, at most for `nodeTimeoutMs`.
    */
-  #onReply(node: LockNode, { kind, fence, isUnsent }: Vote, proposedFence: number): void {
+  onReply(method: NodeCall["method"], node: LockNode, { kind, fence, isUnsent }: Vote): void {
+    if (method === "release") {
+      this.#onReleased(node, kind);
+      return;
+    }
+    const isAcquire = method === "acquire";
+    if (isAcquire && this.#predecessor !== undefined) this.#confirm(node, kind, this.#predecessor);
     if (isUnsent) {
-      if (proposedFence === 0) return; // an extension
+      if (!isAcquire) return;
       this.#unsent ??= new Set();
       this.#unsent.add(node);
       return;
@@ -223,12 +204,22 @@ export class Claim {
       if (successor !== undefined && this.#isShared) successor.#refused.add(node);
       return;
     }
-    if (this.#isShared || fence !== proposedFence || !this.#releasing?.has(node)) {
+    const grantsProposal = isAcquire && fence === this.#proposedFence;
+    if (this.#isShared || !grantsProposal || !this.#releasing?.has(node)) {
       this.#releaseOn([node], undo);
       return;
     }
     this.#lateGrants ??= new LateGrants(this.#context, this.#timeoutMs, (silent) => this.#onReleased(silent, "failed"));
     this.#lateGrants.nodes.add(node);
+  }
+
+  /** Notes the reply to a takeover. */
+  #confirm(node: LockNode, kind: Vote["kind"], predecessor: Claim): void {
+    if (!this.#unconfirmed.includes(node)) return;
+    this.#unconfirmed = this.#unconfirmed.filter((other) => other !== node);
+    if (kind === "granted") return;
+    if (this.#hasReplaced) predecessor.#releaseOn([node], undo);
+    else this.#refused.add(node);
   }
 
   /** Repeats a release that has freed nothing on a node that granted late. */
@@ -250,13 +241,8 @@ export class Claim {
   /** Releases on these nodes, best effort: the claim expires with its ttl in any case. */
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
-    const request = this.#releaseRequest(hints);
     const { limit } = this.#context;
-    const call = {
-      method: "release",
-      send: (node: LockNode) => node.release(request),
-      read: readReleaseReply,
-    } as const;
+    const call = { method: "release", request: this.#releaseRequest(hints), read: readReleaseReply } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
       if (this.#unsent?.has(node)) continue;

@@ -44,9 +44,11 @@ export type Asked = number[] | undefined;
 export function highestFence(votes: Tally["votes"], asked: Asked): HighestFence {
   let highest = 0;
   for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
-  const verdicts = votes.map((vote, index) => {
-    return vote?.fence === highest && (asked?.[index] ?? highest) === highest ? verdict.yes : verdict.no;
-  });
+  const verdicts: number[] = [];
+  for (let index = 0; index < votes.length; index++) {
+    const isAgreed = votes[index]?.fence === highest && (asked?.[index] ?? highest) === highest;
+    verdicts.push(isAgreed ? verdict.yes : verdict.no);
+  }
   return { fence: highest, verdicts };
 }
 

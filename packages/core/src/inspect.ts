@@ -5,7 +5,7 @@ import type { NodeView } from "./lock-node.ts";
 import type { NodeSet } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
-import { readNodeView } from "./replies.ts";
+import { readFailure, readNodeView } from "./replies.ts";
 
 /** The holder of a resource, by majority and node by node. Each node's view was true at some moment during the call. */
 export interface Inspection {
@@ -65,8 +65,9 @@ export async function inspectResource(
     nodes,
     method: "inspect",
     resources: [resource],
-    send: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not implement inspect()")),
+    request: resource,
     read: readNodeView,
+    known: (node) => (node.inspect ? undefined : readFailure(new Error("does not implement inspect()"))),
   };
   const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
   const tally = await limit.run(() => new QuorumCall(context, call, rule).run(), { patienceMs: () => timeoutMs });

@@ -73,12 +73,12 @@ export class Lease {
 
   /** Returns the remaining validity in milliseconds; zero or negative once it has ended. */
   remainingMs(now: ClockReading = readClocks(this.#clock)): number {
-    return this.#leftMs(now) - driftMs(this.#window.ttlMs, this.#driftFactor);
+    return validityMs(this.#window.ttlMs, this.#driftFactor) - elapsedMs(this.#window.startedAt, now);
   }
 
   /** Returns the remaining ttl in whole milliseconds, rounded up: how long the nodes were asked to keep the claim. */
   ttlLeftMs(): number {
-    return Math.ceil(this.#leftMs(readClocks(this.#clock)));
+    return Math.ceil(this.#window.ttlMs - elapsedMs(this.#window.startedAt, readClocks(this.#clock)));
   }
 
   /** Whether a window with this ttl that starts now would end later than the current one. */
@@ -102,10 +102,6 @@ export class Lease {
   stop(): void {
     this.#isStopped = true;
     this.#cancelTimer?.();
-  }
-
-  #leftMs(now: ClockReading): number {
-    return this.#window.ttlMs - elapsedMs(this.#window.startedAt, now);
   }
 
   /** Restarts the timer. Rounds down to whole milliseconds, so that the lease ends early rather than late. */

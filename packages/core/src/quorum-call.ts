@@ -33,15 +33,23 @@ export interface VoteRule {
 export interface NodeCall {
   readonly nodes: readonly LockNode[];
   readonly method: NodeFailedEvent["method"];
+  /** What the method takes. */
+  readonly request: unknown;
+  /** The resources that events name. */
   readonly resources: readonly string[];
-  /** Sends the request to one node. */
-  send(node: LockNode): unknown;
+  /** Whoever wants each reply or failure, even after the call has settled, but not that a node misses the deadline. */
+  readonly listener?: ReplyListener;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
   /** Returns the vote of a node that need not be asked. */
   known?(node: LockNode, index: number): Vote | undefined;
-  /** Called with each reply or failure, even after the call has settled, but not when a node misses the deadline. */
-  onReply?(node: LockNode, vote: Vote): void;
+  /** Called when the request was sent to a node. */
+  onSent?(node: LockNode): void;
+}
+
+/** See {@link NodeCall.listener}. */
+export interface ReplyListener {
+  onReply(method: NodeCall["method"], node: LockNode, vote: Vote): void;
 }
 
 /** The votes of a call that asked no node. */
@@ -188,11 +196,11 @@ export class QuorumCall implements Timed {
       const { signal, timeoutMs } = this.#rule;
       this.#context.openCalls.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      const { nodes, known, onReply } = this.#call;
+      const { nodes, method, listener, known } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
         const onVote = (vote: Vote): void => {
-          onReply?.(node, vote);
+          listener?.onReply(method, node, vote);
           this.#add(index, vote);
         };
         const vote = known?.(node, index);
@@ -215,17 +223,16 @@ export class QuorumCall implements Timed {
 
   #add(index: number, vote: Vote): void {
     if (this.#isSettled || this.#votes[index] !== undefined) return;
-    this.#count(index, vote);
+    if (vote.kind === "failed") this.#addFailure(index, vote);
+    else {
+      this.#votes[index] = vote;
+      this.#verdicts[index] = this.#rule.isYes(vote, index) ? verdict.yes : verdict.no;
+    }
     if (!this.#verdicts.includes(verdict.missing) || this.#rule.isDecided(this.#tally)) this.#settle();
   }
 
-  #count(index: number, vote: Vote): void {
+  #addFailure(index: number, vote: Vote): void {
     this.#votes[index] = vote;
-    if (vote.kind === "failed") this.#countFailure(index, vote);
-    else this.#verdicts[index] = this.#rule.isYes(vote, index) ? verdict.yes : verdict.no;
-  }
-
-  #countFailure(index: number, vote: Vote): void {
     this.#verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
     const { nodes, method, resources } = this.#call;
     const { name: node } = nodes[index] as LockNode;
@@ -236,7 +243,7 @@ export class QuorumCall implements Timed {
     if (this.#isSettled) return;
     const failure = readFailure(new NodeTimeoutError(this.#rule.timeoutMs));
     for (let index = 0; index < this.#call.nodes.length; index++) {
-      if (this.#votes[index] === undefined) this.#count(index, failure);
+      if (this.#votes[index] === undefined) this.#addFailure(index, failure);
     }
     this.#settle();
   }
@@ -265,7 +272,7 @@ export function sendTo(
   limit: RequestLimit,
   timeoutMs: number,
   node: LockNode,
-  { method, send, read }: Pick<NodeCall, "method" | "send" | "read">,
+  { method, request, read, onSent }: Pick<NodeCall, "method" | "request" | "read" | "onSent">,
   onVote: (vote: Vote) => void,
 ): void {
   const number = limit.begin(timeoutMs, node, method === "release");
@@ -273,9 +280,10 @@ export function sendTo(
     void Promise.resolve(unsent).then(onVote);
     return;
   }
+  onSent?.(node);
   let reply: Promise<unknown>;
   try {
-    reply = Promise.resolve(send(node));
+    reply = Promise.resolve(node[method]?.(request as never));
   } catch (reason) {
     reply = Promise.reject(reason);
   }

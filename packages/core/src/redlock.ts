@@ -287,18 +287,23 @@ export class Redlock implements AsyncDisposable {
         if (waiter.state === "queued") {
           startedAt = undefined;
           await this.#queues.next(waiter, deadlineMs);
+          this.#assertOpen("lock", resources, signal);
         }
-        this.#assertOpen("lock", resources, signal);
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
           throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
         }
         const result = await this.#attempt(waiter, startedAt, deadlineMs);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
-          if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
+          if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) {
+            this.#assertOpen("lock", resources, signal);
+            continue;
+          }
           const lock = new HeldLock(this.#context, this.#queues, waiter, result);
-          if (this.#closing || signal?.aborted) await lock[Symbol.asyncDispose]();
-          this.#assertOpen("lock", resources, signal);
+          if (this.#closing || signal?.aborted) {
+            await lock[Symbol.asyncDispose]();
+            this.#assertOpen("lock", resources, signal);
+          }
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
           return lock;

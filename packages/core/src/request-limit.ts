@@ -113,7 +113,7 @@ export class RequestLimit {
 
   readonly #returnPermit = (): void => {
     this.#inUse -= 1;
-    this.#admit();
+    if (this.#urgent.size > 0 || this.#ordinary.size > 0) this.#admit();
   };
 
   /** Gives permits to waiting operations while there are any. No other operation can take them meanwhile. */

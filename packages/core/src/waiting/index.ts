@@ -289,7 +289,8 @@ export class LocalQueues {
   }
 
   #join(waiter: Waiter): void {
-    waiter.queues = waiter.resources.map((resource) => {
+    const queues: ResourceQueue[] = [];
+    for (const resource of waiter.resources) {
       let queue = this.#queues.get(resource);
       if (queue === undefined) {
         queue = new ResourceQueue(resource, this.#context.clock, this.#onDue);
@@ -300,8 +301,9 @@ export class LocalQueues {
         this.#deferTo(queue, queue.notifications?.deferMs ?? 0, waiter.settings);
       }
       queue.users += 1;
-      return queue;
-    });
+      queues.push(queue);
+    }
+    waiter.queues = queues;
   }
 
   /**
