@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
     noticedBy: "locks/acquire",
     fault: "the validity of a lock is not checked when it settles",
     file: "attempt.ts",
-    from: "tookMs >= validityMs(ttlMs, driftFactor)",
+    from: "tookMs >= validityMs",
     to: "tookMs >= Number.POSITIVE_INFINITY",
     isSimulated: true,
   },

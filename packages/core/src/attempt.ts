@@ -9,7 +9,7 @@ import {
   WaitTimeoutError,
 } from "./errors.ts";
 import { type Asked, agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
-import { type ClockReading, elapsedMs, readClocks, validityMs } from "./lease.ts";
+import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
@@ -101,7 +101,7 @@ function settleAttempt(
   token: HighestFence,
 ): Attempt {
   const { clock, observer, fenceHint } = context;
-  const { ttlMs, driftFactor, quorum } = settings;
+  const { ttlMs, validityMs, quorum } = settings;
   let outcome = attemptOutcome(tally, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
@@ -111,7 +111,7 @@ function settleAttempt(
     if (settings.signal?.aborted) remark = "aborted";
     else if (!quorum.isReachedBy(token.verdicts, verdict.yes))
       remark = "the nodes did not agree on a fencing token in time";
-    else if (tookMs >= validityMs(ttlMs, driftFactor)) {
+    else if (tookMs >= validityMs) {
       remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
     }
     if (remark !== undefined) outcome = "unreachable";
@@ -154,12 +154,12 @@ function attemptOutcome({ votes, verdicts }: Tally, quorum: Quorum, isFirstLock:
 function raiseFences(
   { clock }: RedlockContext,
   claim: Claim,
-  { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
+  { ttlMs, validityMs, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
   asked: Asked,
   startedAt: ClockReading,
 ): Promise<HighestFence> {
-  const validLeftMs = validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, readClocks(clock));
+  const validLeftMs = validityMs - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {
     asked,
     clock,

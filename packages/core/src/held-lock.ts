@@ -46,7 +46,6 @@ export class HeldLock implements Lock {
    * @param won the attempt that won the lock
    */
   constructor(context: RedlockContext, queues: LocalQueues, waiter: Waiter, won: AttemptWon) {
-    const { ttlMs, driftFactor } = waiter.settings;
     this.resources = waiter.resources;
     this.owner = won.claim.owner;
     this.fence = won.fence;
@@ -54,8 +53,7 @@ export class HeldLock implements Lock {
     this.#queues = queues;
     this.#waiter = waiter;
     this.#won = won;
-    const window = { startedAt: won.startedAt, ttlMs };
-    this.#lease = new Lease(context.clock, driftFactor, window, won.settledAt, () => this.#expire());
+    this.#lease = new Lease(context.clock, waiter.settings, won.startedAt, won.settledAt, () => this.#expire());
   }
 
   /** The fields that all events of the lock share. */

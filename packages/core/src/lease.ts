@@ -46,34 +46,43 @@ export interface TtlWindow {
  */
 const timerIntervalMaxMs = 1000;
 
+/** The settings of a lock that a lease uses, see `Settings`. */
+export interface LeaseTerms {
+  readonly ttlMs: number;
+  readonly driftFactor: number;
+  readonly validityMs: number;
+}
+
 /** The current window of a lock, and the timer that ends it (S7). */
 export class Lease {
   readonly #clock: Clock;
   readonly #driftFactor: number;
   readonly #onEnd: () => void;
   #window: TtlWindow;
+  #validityMs: number;
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
 
   /**
    * @param clock measures the window
-   * @param driftFactor see `RedlockOptions`
-   * @param window the first window
+   * @param terms the settings of the lock
+   * @param startedAt the start of the first window
    * @param now the current time on that clock
    * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
-  constructor(clock: Clock, driftFactor: number, window: TtlWindow, now: ClockReading, onEnd: () => void) {
+  constructor(clock: Clock, terms: LeaseTerms, startedAt: ClockReading, now: ClockReading, onEnd: () => void) {
     this.#clock = clock;
-    this.#driftFactor = driftFactor;
-    this.#window = window;
+    this.#driftFactor = terms.driftFactor;
+    this.#window = { startedAt, ttlMs: terms.ttlMs };
+    this.#validityMs = terms.validityMs;
     this.#onEnd = onEnd;
     this.#watch(now);
   }
 
   /** Returns the remaining validity in milliseconds; zero or negative once it has ended. */
   remainingMs(now: ClockReading = readClocks(this.#clock)): number {
-    return validityMs(this.#window.ttlMs, this.#driftFactor) - elapsedMs(this.#window.startedAt, now);
+    return this.#validityMs - elapsedMs(this.#window.startedAt, now);
   }
 
   /** Returns the remaining ttl in whole milliseconds, rounded up: how long the nodes were asked to keep the claim. */
@@ -89,6 +98,7 @@ export class Lease {
   /** Replaces the window. */
   renew(window: TtlWindow): void {
     this.#window = window;
+    this.#validityMs = validityMs(window.ttlMs, this.#driftFactor);
     this.#watch();
   }
 

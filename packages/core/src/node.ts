@@ -52,7 +52,7 @@ export type {
  * ```
  */
 export function assertAcquire(request: AcquireRequest): void {
-  const { ttlMs, fenceHint, takeover, shared, epoch, waiter } = request;
+  const { ttlMs, fenceHint, takeover, shared, epoch } = request;
   assertNames(request);
   if (!(Number.isSafeInteger(ttlMs) && ttlMs > 0)) refuse("ttlMs must be a positive integer", ttlMs);
   if (!Number.isSafeInteger(fenceHint)) refuse("fenceHint must be a safe integer", fenceHint);
@@ -60,7 +60,6 @@ export function assertAcquire(request: AcquireRequest): void {
   if (!(shared === undefined || typeof shared === "boolean")) refuse("shared must be true or false if given", shared);
   const isEpoch = epoch === undefined || (Number.isSafeInteger(epoch) && epoch > 0);
   if (!isEpoch) refuse("epoch must be a positive integer if given", epoch);
-  assertWaiter(waiter);
 }
 
 /**
@@ -97,10 +96,9 @@ export function assertExtend(request: ExtendRequest): void {
  * ```
  */
 export function assertRelease(request: ReleaseRequest): void {
-  const { undo, waiter } = request;
+  const { undo } = request;
   assertNames(request);
   if (!(undo === undefined || typeof undo === "boolean")) refuse("undo must be true or false if given", undo);
-  assertWaiter(waiter);
 }
 
 /**
@@ -121,14 +119,11 @@ export function assertFloor({ floor, epoch }: FloorRequest): void {
   if (!(Number.isSafeInteger(epoch) && epoch >= 0)) refuse("epoch must be a safe integer, 0 or above", epoch);
 }
 
-function assertNames({ resources, owner }: NodeRequest): void {
+function assertNames({ resources, owner, waiter }: NodeRequest & { readonly waiter?: string | undefined }): void {
   if (!(Array.isArray(resources) && resources.length > 0))
     refuse("resources must be a list of at least one name", resources);
   for (const resource of resources) if (!isName(resource)) refuse("each resource must be a non-empty string", resource);
   if (!isName(owner)) refuse("owner must be a non-empty string", owner);
-}
-
-function assertWaiter(waiter: unknown): void {
   if (!(waiter === undefined || isName(waiter))) refuse("waiter must be a non-empty string if given", waiter);
 }
 

@@ -1,7 +1,7 @@
 import { assertOptions, checkInteger, checkType, wrong } from "./arguments.ts";
 import type { Clock } from "./clock.ts";
 import { isLabel } from "./errors.ts";
-import { driftMs } from "./lease.ts";
+import { driftMs, validityMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import { majorityOf, type NodeSets, type Quorum } from "./node-sets.ts";
@@ -88,6 +88,8 @@ export interface Settings {
   readonly nodeTimeoutMs: number;
   readonly waitTimeoutMs: number;
   readonly driftFactor: number;
+  /** How long a lock with `ttlMs` may be relied on, in milliseconds. */
+  readonly validityMs: number;
   readonly quorum: Quorum;
   readonly signal: AbortSignal | undefined;
   readonly label: string | undefined;
@@ -169,8 +171,10 @@ export function parseRedlockOptions(options: RedlockOptions, sets: NodeSets): Pa
   return { settings, settingsFor };
 }
 
+type GivenSettings = Partial<Omit<Settings, "quorum" | "validityMs">> & Pick<RedlockOptions, "quorum">;
+
 /** Fills in defaults, and checks all settings. */
-function complete(given: Partial<Omit<Settings, "quorum">> & Pick<RedlockOptions, "quorum">, sets: NodeSets): Settings {
+function complete(given: GivenSettings, sets: NodeSets): Settings {
   const merged = { ...defaults, ...given };
   for (const [name, value] of Object.entries(defaults)) {
     if (value !== undefined) checkType(name, typeof value, merged[name as keyof typeof merged]);
@@ -195,7 +199,8 @@ function complete(given: Partial<Omit<Settings, "quorum">> & Pick<RedlockOptions
     checkType("label", "string", label);
     insist(isLabel(label), "label", "1 to 100 printable characters", label);
   }
-  return { ...merged, nodeTimeoutMs, quorum: parseQuorum(merged.quorum, sets) };
+  const quorum = parseQuorum(merged.quorum, sets);
+  return { ...merged, nodeTimeoutMs, quorum, validityMs: validityMs(ttlMs, driftFactor) };
 }
 
 function parseQuorum(quorum: number | undefined, sets: NodeSets): Quorum {
@@ -214,7 +219,7 @@ function insist(isAllowed: boolean, name: string, wanted: string, value: unknown
 }
 
 /** The given options that are settings. */
-function settingsIn(options: RedlockOptions): Parameters<typeof complete>[0] {
+function settingsIn(options: RedlockOptions): GivenSettings {
   const isSetting = ([name, value]: [string, unknown]) => value !== undefined && settingNames.includes(name);
   return Object.fromEntries(Object.entries(options).filter(isSetting));
 }

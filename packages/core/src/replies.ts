@@ -19,7 +19,7 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
 
 /** Reads the reply of `acquire`. */
 export function readAcquireReply(value: unknown): Vote {
-  const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf(value);
+  const { granted, fence, retryAfterMs, heldResources, holder } = Object(value) as Fields;
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
   const isKnown = retryAfterMs === Infinity || isDuration(retryAfterMs);
   const holderLabel = isString(holder) ? labelOf(holder) : null;
@@ -34,7 +34,7 @@ export function readAcquireReply(value: unknown): Vote {
 
 /** Reads the reply of `extend`. Its fence must be at least the requested one. */
 export function readExtendReply(value: unknown, atLeast: number): Vote {
-  const { held, fence, rejoined } = fieldsOf(value);
+  const { held, fence, rejoined } = Object(value) as Fields;
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
   if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
   return invalidReply("extend", value);
@@ -42,7 +42,7 @@ export function readExtendReply(value: unknown, atLeast: number): Vote {
 
 /** Reads the reply of `release`. */
 export function readReleaseReply(value: unknown): Vote {
-  const { released, next } = fieldsOf(value);
+  const { released, next } = Object(value) as Fields;
   if (typeof released !== "boolean") return invalidReply("release", value);
   const kind = released ? "released" : "not-held";
   return typeof next === "string" ? { kind, next } : { kind };
@@ -50,7 +50,7 @@ export function readReleaseReply(value: unknown): Vote {
 
 /** Reads the reply of `inspect`. */
 export function readNodeView(value: unknown): Vote {
-  const { owner, remainingMs, sharers, fence, floor, recoveringMs } = fieldsOf(value);
+  const { owner, remainingMs, sharers, fence, floor, recoveringMs } = Object(value) as Fields;
   const isValid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
@@ -94,9 +94,8 @@ function toError(reason: unknown): Error {
   }
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
+/** The fields of a reply: a value that has none reads as an object without them. */
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The limit for fences, safely below 2^53, so that a bogus reply cannot exhaust the numbers for later locks. */
 const largestFence = 2 ** 53 - 2 ** 50;
@@ -106,7 +105,7 @@ function isFence(value: unknown): value is number {
 }
 
 function isSharer(value: unknown): value is Sharer {
-  const { owner, remainingMs } = fieldsOf(value);
+  const { owner, remainingMs } = Object(value) as Fields;
   return isString(owner) && isDuration(remainingMs);
 }
 
