@@ -34,6 +34,8 @@ export class Waiter {
   attempts = 0;
   /** The queues of its resources, in order; empty for a call that does not wait, until it holds the lock. */
   queues: readonly ResourceQueue[] = [];
+  /** The queues of its next attempt: all, or one more than it has collected. */
+  wanted: readonly ResourceQueue[] = [];
   /** The group of waiters for the same resources, once the call had to queue, and its neighbours there. */
   group: WaiterGroup | undefined;
   ahead: Waiter | undefined;
@@ -70,9 +72,17 @@ export class Waiter {
     this.overtakenSince = order;
   }
 
-  /** The resources of its next attempt: all, or one more than it has collected. */
-  get wanted(): readonly ResourceQueue[] {
-    return this.isCollecting ? this.queues.slice(0, this.collectedCount + 1) : this.queues;
+  /** Sets the queues of its resources. */
+  join(queues: readonly ResourceQueue[]): void {
+    this.queues = queues;
+    this.wanted = queues;
+  }
+
+  /** Makes it claim its resources one by one, of which it has this many. */
+  collect(count: number): void {
+    this.isCollecting = true;
+    this.collectedCount = count;
+    this.wanted = this.queues.slice(0, count + 1);
   }
 }
 
