@@ -194,7 +194,7 @@ test("migrate: status says that too few servers of the new set reply to tell the
   const { code, out } = await runCli(args, { env: change.jointEnv });
   expect({ code, first: out.split("\n")[0] }).toEqual({
     code: 69,
-    first: "how far the change is cannot be told: too few of the new servers replied",
+    first: "the stage of the change is unknown: too few of the new servers replied",
   });
   expect(out).toMatch(
     new RegExp(`^${change.names[0]} +old +clients of generation 0 and of generation 0 with both sets +0`, "m"),

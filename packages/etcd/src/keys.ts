@@ -50,7 +50,7 @@ export interface KeyRange {
   readonly end: Buffer;
 }
 
-/** Returns the range of the keys of all claims: each is the start and the name, and that of a sharer goes on. */
+/** Returns the range of the keys of all claims. A key is the start and the name; a sharer's key has a suffix. */
 export function claimRange(prefix: string): KeyRange {
   return { start: keysOf(prefix, "").claim, end: encodeText(`${prefix}c0`) }; // "0" follows "/"
 }

@@ -11,7 +11,7 @@ interface Watch {
   readonly resource: string;
   readonly keys: Keys;
   readonly listeners: Set<(resource: string) => void>;
-  /** The first revision of which the server has not told yet; 0 if that is the next. */
+  /** The first revision not received yet; 0: start with the next one. */
   startRevision: number;
   /** Resolves once the server watches the key, and rejects if the first attempt fails. */
   readonly started: PromiseWithResolvers;

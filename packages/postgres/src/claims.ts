@@ -18,6 +18,7 @@ import {
   type ScanPortion,
   type ScanRequest,
   type Sharer,
+  timerMaxMs,
 } from "@holdfast/core/node";
 import { codeOf, type Database, isOfStatement, type Row, type Value } from "./client.ts";
 import { raiseOf, type Statement, type Statements } from "./statements.ts";
@@ -26,11 +27,8 @@ import { arrayOf, asciiOf, beginningOf, resourceOf, storedName, textOf } from ".
 /** How often a call is repeated because another one came first. One of the others succeeded each time. */
 const triesMax = 20;
 
-/** The longest wait that PostgreSQL and timers can express, in milliseconds: 24 days. */
-const longestMs = 2 ** 31 - 1;
-
 /** How long requests that core does not wait for may wait for a connection, in milliseconds. */
-const patienceMs = 10_000;
+const backgroundTimeoutMs = 10_000;
 
 /** Another transaction has locked a row or the table for longer than the statement waits. It may have called `holds`. */
 const lockTimedOut = "55P03";
@@ -190,7 +188,7 @@ export class Claims {
     const { resources, owner, undo = false } = request;
     const values = [arrayOf(resources.map(storedName)), asciiOf(owner), waiterOf(request), undo];
     return this.#repeat(async () => {
-      const send = () => this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
+      const send = () => this.#query({ ...request, timeoutMs: backgroundTimeoutMs }, this.#statements.release, values);
       // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what
       // may not have happened.
       const rows = await send().catch((error) => {
@@ -226,7 +224,7 @@ export class Claims {
     // Each try waits for longer: PostgreSQL cancels an autovacuum of the table when a lock has waited for a second.
     for (let waitMs = tableLockTimeoutMs; ; waitMs *= 2) {
       try {
-        const text = raiseOf(this.#table, { floor, epoch }, Math.min(waitMs, longestMs));
+        const text = raiseOf(this.#table, { floor, epoch }, Math.min(waitMs, timerMaxMs));
         const [[raisedFloor, raisedEpoch] = []] = await this.#script(text);
         return { floor: Number(raisedFloor), epoch: Number(raisedEpoch) };
       } catch (error) {
@@ -269,7 +267,7 @@ export class Claims {
 
   /** Runs a statement that belongs to no request, again if it conflicts with another transaction. */
   run(statement: Statement, values: readonly Value[], resources: readonly string[] = []): Promise<readonly Row[]> {
-    return this.#repeat(() => this.#query({ resources, timeoutMs: patienceMs }, statement, values));
+    return this.#repeat(() => this.#query({ resources, timeoutMs: backgroundTimeoutMs }, statement, values));
   }
 
   async #script(text: string): Promise<readonly Row[]> {
@@ -346,7 +344,7 @@ function waiterOf({ waiter, shared }: Pick<AcquireRequest, "waiter" | "shared">)
 
 /** How long a statement waits for a row. A denial then arrives before the deadline of the request. */
 function lockTimeoutOf({ timeoutMs }: NodeRequest): string {
-  return `${Math.min(Math.max(1, Math.floor(timeoutMs / 2)), longestMs)}ms`;
+  return `${Math.min(Math.max(1, Math.floor(timeoutMs / 2)), timerMaxMs)}ms`;
 }
 
 function denialOf(

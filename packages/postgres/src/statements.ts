@@ -34,7 +34,7 @@ export interface Statements {
   readonly floor: Statement;
   /** Reads the counters and claims after a name, in order, up to {@link pageSize} rows: name. */
   readonly scan: Statement;
-  /** Has releases announced: names. */
+  /** Asks the table to announce releases: names. */
   readonly watch: Statement;
   /** Locks the rows of a claim until the end of the transaction: names, owner, fence. */
   readonly holds: Statement;
@@ -97,7 +97,7 @@ const millisecondsUntil = (end: string, now: string): string => `extract(epoch F
 const timeOf = (microseconds: string): string => `to_timestamp(${microseconds} / 1000000.0::float8)`;
 const endOf = (sharer: string): string => `(${sharer} ->> 0)::bigint`;
 
-/** Whether any of these sharers is in force. A function, because the planner takes a subquery for expensive. */
+/** Whether any of these sharers is in force. Uses a function: the planner overestimates the cost of a subquery. */
 const anyInForce = (sharers: string, now: string): string =>
   `jsonb_path_exists(${sharers}, '$.*[0] ? (@ > $now)', jsonb_build_object('now', ${microsecondsOf(now)}))`;
 

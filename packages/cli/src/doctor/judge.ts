@@ -50,7 +50,7 @@ export function judge(facts: Facts): Diagnosis {
   };
 }
 
-/** Returns the findings because of which a level is missed. */
+/** Returns the findings that prevent a level. */
 export function findingsAgainst(level: Level, findings: readonly Finding[]): readonly Finding[] {
   return findings.filter((finding) => finding.level !== null && isAtMost(finding.level, level));
 }

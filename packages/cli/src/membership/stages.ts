@@ -79,7 +79,7 @@ export function isKnown({ nodes }: MigrationStatus, { sets }: Change): boolean {
   return haveQuorum(after, (name) => replied.includes(name));
 }
 
-const unknownText = "how far the change is cannot be told: too few of the new servers replied";
+const unknownText = "the stage of the change is unknown: too few of the new servers replied";
 
 /** Returns the servers that refuse clients of the old set, although the change has not joined. */
 function refusing({ stage, nodes }: MigrationStatus, { generation }: Change): readonly string[] {

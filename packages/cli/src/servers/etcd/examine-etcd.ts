@@ -35,7 +35,7 @@ export async function examineEtcd(
   return {
     kind: "etcd",
     latency,
-    clock: null, // etcd tells nobody its time
+    clock: null, // etcd does not report its clock
     clusterId: header?.cluster_id === undefined ? null : String(header.cluster_id),
     version: status === null ? null : String(status.version),
     members: Array.isArray(members?.members) ? members.members.length : null,
