@@ -175,8 +175,7 @@ export class Claim implements ReplyListener {
     rule: VoteRule,
     hooks?: Pick<NodeCall, "known" | "onSent">,
   ): Promise<Tally> {
-    const { nodes } = this.#context;
-    const call = { nodes, method, request: Object.freeze(request), resources: this.#reported, read, listener: this };
+    const call = { method, request: Object.freeze(request), resources: this.#reported, read, listener: this };
     return new QuorumCall(this.#context, hooks ? { ...call, ...hooks } : call, rule).run();
   }
 

@@ -62,7 +62,6 @@ export async function inspectResource(
 ): Promise<Inspection> {
   const { nodes, limit } = context;
   const call: NodeCall = {
-    nodes,
     method: "inspect",
     resources: [resource],
     request: resource,

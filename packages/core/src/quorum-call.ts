@@ -1,8 +1,9 @@
 import type { Clock } from "./clock.ts";
+import type { RedlockContext } from "./context.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
-import type { NodeFailedEvent, Observer } from "./observer.ts";
+import type { NodeFailedEvent } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
@@ -29,9 +30,8 @@ export interface VoteRule {
   isDecided(tally: Tally): boolean;
 }
 
-/** The request to send to each of several nodes. */
+/** The request to send to each node. */
 export interface NodeCall {
-  readonly nodes: readonly LockNode[];
   readonly method: NodeFailedEvent["method"];
   /** What the method takes. */
   readonly request: unknown;
@@ -64,14 +64,6 @@ export function anyVote(): boolean {
 export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
   const { yes, missing } = verdict;
   return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
-}
-
-/** The part of the context that a quorum call uses. */
-export interface CallContext {
-  readonly clock: Clock;
-  readonly observer: Observer;
-  readonly openCalls: OpenCalls;
-  readonly limit: RequestLimit;
 }
 
 /** Something with a deadline, and its position among the {@link OpenCalls}. */
@@ -156,9 +148,9 @@ export class OpenCalls {
   }
 }
 
-/** A call to several nodes at once, and the tally of their votes. */
+/** A call to all nodes at once, and the tally of their votes. */
 export class QuorumCall implements Timed {
-  readonly #context: CallContext;
+  readonly #context: RedlockContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
   readonly #votes: (Vote | undefined)[];
@@ -173,16 +165,16 @@ export class QuorumCall implements Timed {
   later: Timed | undefined;
 
   /**
-   * @param context the clock, the observer, and the other open calls
+   * @param context the shared state of the `Redlock`
    * @param call the request to send to each node
    * @param rule how to count the votes
    */
-  constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
+  constructor(context: RedlockContext, call: NodeCall, rule: VoteRule) {
     this.#context = context;
     this.#call = call;
     this.#rule = rule;
-    this.#votes = new Array(call.nodes.length).fill(undefined);
-    this.#verdicts = new Array(call.nodes.length).fill(verdict.missing);
+    this.#votes = new Array(context.nodes.length).fill(undefined);
+    this.#verdicts = new Array(context.nodes.length).fill(verdict.missing);
     this.#tally = { votes: this.#votes, verdicts: this.#verdicts };
   }
 
@@ -196,7 +188,8 @@ export class QuorumCall implements Timed {
       const { signal, timeoutMs } = this.#rule;
       this.#context.openCalls.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      const { nodes, method, listener, known } = this.#call;
+      const { nodes, limit } = this.#context;
+      const { method, listener, known } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
         const onVote = (vote: Vote): void => {
@@ -204,7 +197,7 @@ export class QuorumCall implements Timed {
           this.#add(index, vote);
         };
         const vote = known?.(node, index);
-        if (vote === undefined) sendTo(this.#context.limit, timeoutMs, node, this.#call, onVote);
+        if (vote === undefined) sendTo(limit, timeoutMs, node, this.#call, onVote);
         else void Promise.resolve().then(() => this.#add(index, vote));
       }
     });
@@ -234,15 +227,16 @@ export class QuorumCall implements Timed {
   #addFailure(index: number, vote: Vote): void {
     this.#votes[index] = vote;
     this.#verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
-    const { nodes, method, resources } = this.#call;
+    const { nodes, observer } = this.#context;
+    const { method, resources } = this.#call;
     const { name: node } = nodes[index] as LockNode;
-    this.#context.observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
+    observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
   }
 
   #onDeadline(): void {
     if (this.#isSettled) return;
     const failure = readFailure(new NodeTimeoutError(this.#rule.timeoutMs));
-    for (let index = 0; index < this.#call.nodes.length; index++) {
+    for (let index = 0; index < this.#votes.length; index++) {
       if (this.#votes[index] === undefined) this.#addFailure(index, failure);
     }
     this.#settle();
