@@ -171,7 +171,7 @@ class Change implements Migration {
     const { stage } = await this.#stage();
     if (stage === "ended") {
       const now = `the new nodes serve ${servedBy(this.#epoch + 4)} already`;
-      const before = `the clients before it are of a later generation than ${Math.floor(this.#epoch / 4)}`;
+      const before = `the clients before it are not of ${clientsOf(this.#epoch)}`;
       throw new MembershipError(`could not begin the change: ${now}. It has ended, or ${before}`);
     }
     if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);

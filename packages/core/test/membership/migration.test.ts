@@ -242,7 +242,7 @@ describe("migration()", () => {
       "abc",
       "abd",
       "abde",
-      "could not begin the change: the new nodes serve clients of generation 1 already. It has ended",
+      "could not begin the change: the new nodes serve clients of generation 1 already. It has ended, or the clients before it are not of generation 0",
     ],
   ])(
     "begin() refuses to change %s to %s, and then to %s, with the generation forgotten",
