@@ -1,5 +1,6 @@
 /** Which code of core a test file has executed, by V8's precise coverage. */
 import { Session } from "node:inspector";
+import { fileURLToPath } from "node:url";
 
 /** A range of the code that vitest has loaded for a file, and how often it was executed. */
 type Range = readonly [start: number, end: number, count: number];
@@ -19,7 +20,7 @@ export function recordExecution(): (startOf: (path: string) => number) => Execut
       for (const { url, functions } of result) {
         const [, file] = url.split("/packages/core/src/");
         if (file === undefined) continue;
-        const start = startOf(url);
+        const start = startOf(fileURLToPath(url));
         const ranges = functions.flatMap((each) => each.ranges);
         executed[file] ??= [];
         executed[file].push(ranges.map((each) => [each.startOffset - start, each.endOffset - start, each.count]));

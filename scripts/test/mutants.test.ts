@@ -1,6 +1,19 @@
+import { join } from "node:path";
+import { runInThisContext } from "node:vm";
 import { expect, it } from "vitest";
+import { root } from "../lib/workspace.ts";
 import { pageOfCatches } from "../mutants/catches.ts";
-import { isExecuted } from "../mutants/executed-code.ts";
+import { isExecuted, recordExecution } from "../mutants/executed-code.ts";
+
+it("recordExecution() counts from where the code starts in its script", () => {
+  const filename = join(root, "packages/core/src/tried.ts");
+  const wrapper = "'use strict'; ";
+  const endRecord = recordExecution();
+  runInThisContext(`${wrapper}(() => 1)();`, { filename });
+  const executed = endRecord((path) => (path === filename ? wrapper.length : Number.NaN));
+  const [ranges] = executed["tried.ts"] ?? [];
+  expect(ranges).toContainEqual(["(".length, "(() => 1".length, 1]);
+});
 
 it("isExecuted() returns whether the innermost block around the change was executed", () => {
   const code = "f(() => { if (x) { a(); } b(); });";
