@@ -44,7 +44,7 @@ const hasMemoryDisk = existsSync("/dev/shm") && statfsSync("/dev/shm").bavail * 
 /** The tests that need settings of their own, by the name of their project. */
 const special: Readonly<Record<string, { folders: readonly string[]; test: UserWorkspaceConfig["test"] }>> = {
   core: {
-    folders: ["packages/core"],
+    folders: ["packages/core", "packages/membership"],
     test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] },
   },
   "virtual-time": {

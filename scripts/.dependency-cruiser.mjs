@@ -3,6 +3,7 @@
 /** Which other packages the sources of each package may import: app → adapter → redis → core. */
 const arrows = {
   core: [],
+  membership: ["core"],
   memory: ["core"],
   conformance: ["core"],
   opentelemetry: ["core"],
@@ -15,11 +16,11 @@ const arrows = {
   "node-redis": ["redis", "core"],
   "valkey-glide": ["redis", "core"],
   etcd: ["core"],
-  simulation: ["memory", "core"],
+  simulation: ["membership", "memory", "core"],
   postgres: ["core"],
   sqlite: ["core"],
   "web-locks": ["core"],
-  cli: ["etcd", "ioredis", "memory", "postgres", "redis", "sqlite", "core"],
+  cli: ["etcd", "ioredis", "membership", "memory", "postgres", "redis", "sqlite", "core"],
 };
 const rules = [
   {

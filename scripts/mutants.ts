@@ -1,5 +1,6 @@
 /**
- * `pnpm mutants`: injects one fault at a time into core and shows test files that fail. Fails if none notices a fault.
+ * `pnpm mutants`: injects one fault at a time into core or membership, and shows test files that fail. Fails if none
+ * notices a fault.
  *
  * `--by-simulation` shows instead what the simulation finds, and with which seed, for each fault that it must find.
  * `--quick` checks one fault of each rule, with the test file that it names. `--out FOLDER` runs all files for each

@@ -1,6 +1,6 @@
 /**
- * `pnpm stryker core|redis [FILE …]`: mutates the sources of a package with Stryker, and lists the mutants that no test
- * of the package kills. Takes about a second per mutant, so name files: `pnpm stryker core src/fence.ts`.
+ * `pnpm stryker core|membership|redis [FILE …]`: mutates the sources of a package with Stryker, and lists the mutants that
+ * no test of the package kills. Takes about a second per mutant, so name files: `pnpm stryker core src/fence.ts`.
  *
  * The list of `pnpm mutants` is curated instead: read the survivors, and add those that break a safety rule.
  */
@@ -12,8 +12,8 @@ import { root, scripts } from "./lib/workspace.ts";
 const packages = ["@stryker-mutator/core@9.6.1", "@stryker-mutator/vitest-runner@9.6.1", "vitest@4.1.12"];
 
 const [name, ...files] = process.argv.slice(2);
-if (name !== "core" && name !== "redis") {
-  console.error("Usage: pnpm stryker core|redis [FILE …]");
+if (name !== "core" && name !== "membership" && name !== "redis") {
+  console.error("Usage: pnpm stryker core|membership|redis [FILE …]");
   process.exit(2);
 }
 const mutate = files.length > 0 ? files : ["src/**/*.ts"];

@@ -22,7 +22,7 @@ const settings = {
 } as const;
 
 /** The packages that run in browsers. Their programs are also checked with the types of a browser. */
-export const browserSubjects = ["core", "memory", "web-locks"];
+export const browserSubjects = ["core", "membership", "memory", "web-locks"];
 
 /** Returns the supported versions of TypeScript, from the oldest to the newest. */
 export async function compilers(): Promise<Compiler[]> {

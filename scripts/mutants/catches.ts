@@ -1,7 +1,7 @@
 import { markdownTable } from "../lib/markdown.ts";
 import type { Mutant } from "./mutants.ts";
 
-/** Returns a page that shows which test files of core catch which mutants. */
+/** Returns a page that shows which test files catch which mutants. */
 export function pageOfCatches(catches: ReadonlyMap<Mutant, readonly string[]>, files: readonly string[]): string {
   const faults = [...catches].map(([{ rule, fault }, by]) => [rule, fault, by.length, listOf(by)]);
   const catchers = files.toSorted().map((file) => {
@@ -12,8 +12,8 @@ export function pageOfCatches(catches: ReadonlyMap<Mutant, readonly string[]>, f
   return `# Which tests catch which faults
 
 Written by \`pnpm mutants --out docs/generated\`. It injects each fault of
-[\`mutants.ts\`](../../scripts/mutants/mutants.ts) into core, and runs all test files of core that execute the code
-around it, except those that take long.
+[\`mutants.ts\`](../../scripts/mutants/mutants.ts), and runs all test files of core and membership that execute the
+code around it, except those that take long.
 
 ${markdownTable(["rule", "fault", "files", "caught by"], faults)}
 ## Test files

@@ -4,9 +4,9 @@ import { shared } from "../../vitest.config.ts";
 import { root, scripts } from "../lib/workspace.ts";
 import { type Executed, isExecuted } from "./executed-code.ts";
 import { MutantThread } from "./mutant-thread.ts";
-import { type FaultyText, slow } from "./mutants.ts";
+import { type FaultyText, pathOf, slow } from "./mutants.ts";
 
-const core = join(root, "packages/core");
+const packages = join(root, "packages");
 
 /** How many times as long as without a fault a test file may take. */
 const patience = 20;
@@ -18,7 +18,10 @@ interface RunOptions {
   readonly untilOneFails?: boolean;
 }
 
-/** Core's tests in a vitest that stays open. It loads core's sources with one fault after another, and writes nothing. */
+/**
+ * The tests of core and membership in a vitest that stays open. It loads their sources with one fault after another, and
+ * writes nothing.
+ */
 export interface CoreTests {
   /** The names of the test files. */
   readonly files: readonly string[];
@@ -34,7 +37,7 @@ export interface CoreTests {
   close(): Promise<void>;
 }
 
-/** Opens the tests of core. */
+/** Opens the tests of core and membership. */
 export async function openCoreTests(): Promise<CoreTests> {
   const measured = new Map<string, { tookMs: number; executed: Executed }>();
   const tookMs = (path: string): number => measured.get(path)?.tookMs ?? 0;
@@ -58,12 +61,13 @@ export async function openCoreTests(): Promise<CoreTests> {
       }
     },
     async run(fault, { file, untilOneFails = false } = {}) {
-      const code = await load(fault.file);
-      const changed = await load(fault.file, fault);
+      const path = pathOf(fault);
+      const code = await load(path);
+      const changed = await load(path, fault);
       const selected = all.filter(({ moduleId }) => {
         if (file !== undefined) return nameOf(moduleId) === file;
         const executed = measured.get(moduleId)?.executed;
-        return executed === undefined || isExecuted(executed[fault.file], code, changed);
+        return executed === undefined || isExecuted(executed[path], code, changed);
       });
       if (file !== undefined && selected.length === 0) throw new Error(`there is no ${file}.test.ts`);
       const last = selected.filter(({ moduleId }) => untilOneFails && tookMs(moduleId) > averageMs);
@@ -77,22 +81,22 @@ export async function openCoreTests(): Promise<CoreTests> {
   };
 }
 
-/** Opens vitest, and returns it with a function that loads a file of core as it is, or with a fault, from now on. */
+/** Opens vitest, and returns it with a function that loads a source file as it is, or with a fault, from now on. */
 async function openVitest(
   limitMs: (path: string) => number,
-): Promise<{ vitest: Vitest; load(file: string, fault?: FaultyText): Promise<string> }> {
+): Promise<{ vitest: Vitest; load(path: string, fault?: FaultyText): Promise<string> }> {
   let fault: FaultyText | undefined;
-  const pathOf = (file: string): string => join(core, "src", file);
   const vitest = await createVitest(
     "test",
     {
       ...shared.test,
       config: false,
-      root: core,
+      root,
+      include: ["packages/{core,membership}/test/**/*.test.ts"],
       watch: false,
       reporters: [{}],
       exclude: slow.map((name) => `**/${name}.test.ts`),
-      setupFiles: [join(scripts, "lib/seeded-random.ts"), join(core, "test/support/own-modules.ts")],
+      setupFiles: [join(scripts, "lib/seeded-random.ts"), join(packages, "core/test/support/own-modules.ts")],
       runner: join(scripts, "mutants/test-runner.ts"),
       isolate: false,
       pool: { name: "mutant", createPoolWorker: (options) => new MutantThread(options, limitMs) },
@@ -106,7 +110,7 @@ async function openVitest(
           name: "fault",
           enforce: "pre",
           transform(code, id) {
-            if (fault === undefined || id !== pathOf(fault.file)) return undefined;
+            if (fault === undefined || id !== pathOf(fault)) return undefined;
             if (!code.includes(fault.from)) this.error(`${fault.file} does not contain: ${fault.from}`);
             return code.replace(fault.from, fault.to);
           },
@@ -117,10 +121,10 @@ async function openVitest(
   await vitest.standalone();
   return {
     vitest,
-    async load(file, next) {
-      for (const path of [fault?.file ?? file, file].map(pathOf)) vitest.invalidateFile(path);
+    async load(path, next) {
+      for (const changed of [path, fault ? pathOf(fault) : path]) vitest.invalidateFile(changed);
       fault = next;
-      const loaded = await vitest.projects[0]?.vite.environments.ssr?.transformRequest(pathOf(file));
+      const loaded = await vitest.projects[0]?.vite.environments.ssr?.transformRequest(path);
       return loaded?.code ?? "";
     },
   };
@@ -150,6 +154,9 @@ function failureOf(module: TestModule, unhandledErrors: readonly unknown[]): str
   return unhandledErrors.some(isOwn) ? "an error outside of any test" : undefined;
 }
 
+/** Names a test file of core `locks/acquire`, and one of another package `membership/heal`. */
 function nameOf(path: string): string {
-  return relative(join(core, "test"), path).replace(/\.test\.ts$/, "");
+  return relative(packages, path)
+    .replace("/test/", "/")
+    .replace(/^core\/|\.test\.ts$/g, "");
 }

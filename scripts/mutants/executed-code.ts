@@ -1,11 +1,11 @@
-/** Which code of core a test file has executed, by V8's precise coverage. */
+/** Which code of core and membership a test file has executed, by V8's precise coverage. */
 import { Session } from "node:inspector";
 import { fileURLToPath } from "node:url";
 
 /** A range of the code that vitest has loaded for a file, and how often it was executed. */
 type Range = readonly [start: number, end: number, count: number];
 
-/** For each file of core, from `packages/core/src`, the ranges in each of its instances. */
+/** For each source file, by its path, the ranges in each of its instances. */
 export type Executed = Readonly<Record<string, readonly (readonly Range[])[]>>;
 
 /** Starts to record. Returns a function that ends the record; it needs to know where in a script the code starts. */
@@ -18,12 +18,12 @@ export function recordExecution(): (startOf: (path: string) => number) => Execut
     const executed: Record<string, Range[][]> = {};
     session.post("Profiler.takePreciseCoverage", (_, { result }) => {
       for (const { url, functions } of result) {
-        const [, file] = url.split("/packages/core/src/");
-        if (file === undefined) continue;
-        const start = startOf(fileURLToPath(url));
+        if (!/\/packages\/(core|membership)\/src\//.test(url)) continue;
+        const path = fileURLToPath(url);
+        const start = startOf(path);
         const ranges = functions.flatMap((each) => each.ranges);
-        executed[file] ??= [];
-        executed[file].push(ranges.map((each) => [each.startOffset - start, each.endOffset - start, each.count]));
+        executed[path] ??= [];
+        executed[path].push(ranges.map((each) => [each.startOffset - start, each.endOffset - start, each.count]));
       }
     });
     session.disconnect();

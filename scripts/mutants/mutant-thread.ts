@@ -3,8 +3,8 @@ import { type PoolOptions, ThreadsPoolWorker } from "vitest/node";
 type Message = Parameters<ThreadsPoolWorker["send"]>[0];
 
 /**
- * A thread for test files of core with a fault. It ends when a file takes longer than its limit, because the fault may
- * make it loop forever, and after a file that fails, because what such a file leaves behind could make the next one fail.
+ * A thread for test files with a fault. It ends when a file takes longer than its limit, because the fault may make it loop
+ * forever, and after a file that fails, because what such a file leaves behind could make the next one fail.
  */
 export class MutantThread extends ThreadsPoolWorker {
   override readonly name = "mutant";

@@ -1,6 +1,11 @@
-/** The text `from` in a file of core, replaced by `to`. */
+import { join } from "node:path";
+import { root } from "../lib/workspace.ts";
+
+/** The text `from` in a file, replaced by `to`. */
 export interface FaultyText {
-  /** The file, from `packages/core/src`. */
+  /** The folder of the package. Default `core`. */
+  readonly package?: "core" | "membership";
+  /** The file, from the `src` of the package. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
@@ -20,10 +25,15 @@ export interface Mutant extends FaultyText {
   readonly faults?: "survivable" | "healed" | "changing";
 }
 
+/** Returns the path of the file. */
+export function pathOf({ package: name = "core", file }: FaultyText): string {
+  return join(root, "packages", name, "src", file);
+}
+
 /** Test files of core that take long, or that would also fail on a busy machine. */
 export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter"];
 
-/** Every rule of core, broken in the ways that are likely. */
+/** Every rule of core and membership, broken in the ways that are likely. */
 export const mutants: readonly Mutant[] = [
   {
     rule: "S1",
@@ -1010,7 +1020,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "change",
-    noticedBy: "membership/joint",
+    noticedBy: "locks/joint",
     fault: "a quorum of the old set is enough while servers change",
     file: "node-sets.ts",
     from: "if (missing > 0) return false;",
@@ -1048,7 +1058,8 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "change",
     fault: "nodes are not marked before clients become joint, and serve those that skip the stage",
-    file: "membership/migration.ts",
+    package: "membership",
+    file: "migration.ts",
     from: "[this.#old, this.#new], 0, 1)",
     to: "[this.#old], 0, 1)",
     isSimulated: true,
@@ -1057,7 +1068,8 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "change",
     fault: "clients of the old stage are not refused before the floor is read",
-    file: "membership/migration.ts",
+    package: "membership",
+    file: "migration.ts",
     from: "const refusal: Floor = { floor: 0, epoch: this.#epoch + 2 };",
     to: "const refusal: Floor = { floor: 0, epoch: this.#epoch + 1 };",
     isSimulated: true,
@@ -1066,14 +1078,16 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "change",
     fault: "the floor is read before attempts of the old stage have settled",
-    file: "membership/migration.ts",
+    package: "membership",
+    file: "migration.ts",
     from: "this.#untilQuiet(refusing, this.#epoch + 2, 0)",
     to: "this.#untilQuiet(refusing, 0, 0)",
   },
   {
     rule: "change",
     fault: "the new set gets no floor",
-    file: "membership/migration.ts",
+    package: "membership",
+    file: "migration.ts",
     from: "[this.#new], floor, 3)",
     to: "[this.#new], 0, 3)",
     isSimulated: true,
@@ -1082,21 +1096,24 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "change",
     fault: "too few nodes are read to heal one",
-    file: "membership/heal.ts",
+    package: "membership",
+    file: "heal.ts",
     from: "members.length - quorum + 1",
     to: "members.length - quorum",
   },
   {
     rule: "change",
     fault: "the counters of nodes are read before attempts from before the loss have settled",
-    file: "membership/heal.ts",
+    package: "membership",
+    file: "heal.ts",
     from: "  await operation.pause(operation.settleMs);\n  return readOthers();",
     to: "  return readOthers();",
   },
   {
     rule: "change",
     fault: "the floor of another node does not count as its highest counter",
-    file: "membership/operation.ts",
+    package: "membership",
+    file: "operation.ts",
     from: "let highest = before.floor;",
     to: "let highest = 0;",
   },

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { build, type Plugin } from "esbuild";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
 import { root } from "../lib/workspace.ts";
-import type { Mutant } from "./mutants.ts";
+import { type Mutant, pathOf } from "./mutants.ts";
 
 /** A violation that the simulation finds with a mutant. */
 export interface Finding {
@@ -20,7 +20,7 @@ const seeds = 2000;
 /** A mutant may loop forever. All seeds together need a fraction of this time. */
 const longestRunMs = 300_000;
 
-/** Simulates a mutant of core under its class of faults, seed after seed, until a checker finds a violation. */
+/** Simulates a mutant under its class of faults, seed after seed, until a checker finds a violation. */
 export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
   return withTemporaryFolder(async (folder) => {
     const outfile = join(folder, "find-violation.mjs");
@@ -39,13 +39,14 @@ export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
   });
 }
 
-/** Injects the fault when core is bundled. */
-function inject({ file, from, to }: Mutant): Plugin {
-  const path = resolve(root, "packages/core/src", file);
+/** Injects the fault when its file is bundled. */
+function inject(mutant: Mutant): Plugin {
+  const { file, from, to } = mutant;
+  const path = pathOf(mutant);
   return {
     name: "mutant",
     setup({ onLoad }) {
-      onLoad({ filter: /\/core\/src\/.*\.ts$/ }, async (source) => {
+      onLoad({ filter: /\/packages\/(core|membership)\/src\/.*\.ts$/ }, async (source) => {
         if (source.path !== path) return undefined;
         const code = await readFile(path, "utf8");
         if (!code.includes(from)) throw new Error(`${file} does not contain: ${from}`);

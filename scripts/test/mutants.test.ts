@@ -11,7 +11,7 @@ it("recordExecution() counts from where the code starts in its script", () => {
   const endRecord = recordExecution();
   runInThisContext(`${wrapper}(() => 1)();`, { filename });
   const executed = endRecord((path) => (path === filename ? wrapper.length : Number.NaN));
-  const [ranges] = executed["tried.ts"] ?? [];
+  const [ranges] = executed[filename] ?? [];
   expect(ranges).toContainEqual(["(".length, "(() => 1".length, 1]);
 });
 

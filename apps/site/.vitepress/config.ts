@@ -34,7 +34,7 @@ const membershipLater: Plugin = {
   name: "membership-later",
   enforce: "pre",
   resolveId: (id, importer) =>
-    id === "@holdfast/core/membership" && !importer?.endsWith("/draw.ts")
+    id === "@holdfast/membership" && !importer?.endsWith("/draw.ts")
       ? resolve(import.meta.dirname, "../src/playground/no-membership.ts")
       : null,
 };

@@ -1,4 +1,4 @@
-import { type Clock, type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
+import { type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 
@@ -59,16 +59,6 @@ function recorder(events: World["events"]): Observer {
   return Object.fromEntries(
     names.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
   );
-}
-
-/** A clock with the timers of a virtual clock, and a wall clock that stands still. */
-export function withWallClock(clock: VirtualClock, wallMs: number): Clock {
-  return {
-    monotonicMs: () => clock.monotonicMs(),
-    wallMs: () => wallMs,
-    startTimer: clock.startTimer.bind(clock),
-    afterPendingIo: clock.afterPendingIo.bind(clock),
-  };
 }
 
 /** Counts the watches of these nodes that are open. */

@@ -1,5 +1,5 @@
 import { type JointSet, type LockNode, Redlock } from "@holdfast/core";
-import { heal, migration } from "@holdfast/core/membership";
+import { heal, migration } from "@holdfast/membership";
 import type { SimulateOptions, Tools } from "@holdfast/simulation";
 import { altered } from "./scenes.ts";
 

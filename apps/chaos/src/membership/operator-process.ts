@@ -1,8 +1,8 @@
 /** The operator of a change, in a process of its own, which may be killed at any moment and started again. */
 import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
-import { heal, migration } from "@holdfast/core/membership";
 import type { Floor, LockNode } from "@holdfast/core/node";
+import { heal, migration } from "@holdfast/membership";
 import { connect } from "../adapters/ioredis.ts";
 import { connectStage } from "../world/connect.ts";
 import type { Change, Stage } from "../world/stages.ts";

@@ -73,6 +73,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Doctor", link: "/cli/doctor" },
       { text: "Metrics and traces", link: "/opentelemetry/" },
       { text: "Changing servers", link: "/changing-servers" },
+      { text: "Changing servers in code", link: "/membership/" },
     ],
   },
   {

@@ -1,5 +1,5 @@
-/** Stands for `@holdfast/core/membership` in the worker, which gets its functions from `draw.ts` when it needs them. */
-import type * as membership from "@holdfast/core/membership";
+/** Stands for `@holdfast/membership` in the worker, which gets its functions from `draw.ts` when it needs them. */
+import type * as membership from "@holdfast/membership";
 
 /** Never called. */
 export const heal: typeof membership.heal = unavailable;

@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
-import type { Healed } from "@holdfast/core/membership";
 import { servedBy } from "@holdfast/core/node";
+import type { Healed } from "@holdfast/membership";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
@@ -100,7 +100,7 @@ async function healServers(
     throw new Failure(`could not heal ${name}: this kind of server keeps no floor`, exitCodes.misconfigured);
   }
   const used = isDry ? nodes.map((node) => (names.includes(node.name) ? unchanged(node) : node)) : nodes;
-  const { heal } = await import("@holdfast/core/membership");
+  const { heal } = await import("@holdfast/membership");
   const display = await showingProgress("attempts from before have ended, to read once more");
   try {
     const { onProgress } = display;

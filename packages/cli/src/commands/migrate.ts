@@ -1,4 +1,4 @@
-import type { Migration, MigrationStatus } from "@holdfast/core/membership";
+import type { Migration, MigrationStatus } from "@holdfast/membership";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
@@ -104,7 +104,7 @@ async function take(
   if (!("old" in arranged)) throw new UsageError("name the servers of both sets with --old and --new");
   const names = servers.map(({ name }) => name);
   const change: Change = { generation, sets: setsOf(names, joint) };
-  const { migration } = await import("@holdfast/core/membership");
+  const { migration } = await import("@holdfast/membership");
   const display = await showingProgress("it is certain that no client of an earlier stage locks");
   const { onProgress } = display;
   const migrating = await withUsageErrors(() =>
@@ -129,7 +129,7 @@ async function explained(
   migrating: Migration,
   problems: string,
 ): Promise<unknown> {
-  const { MembershipError } = await import("@holdfast/core/membership");
+  const { MembershipError } = await import("@holdfast/membership");
   if (!(error instanceof MembershipError)) return error;
   const { message, claims, failures } = error;
   if (json) print(JSON.stringify({ error: message, claims: claimRecords(claims) }));

@@ -1,5 +1,5 @@
 /** Claims of clients that are in an earlier stage of a change of servers. */
-import type { EarlierClaim } from "@holdfast/core/membership";
+import type { EarlierClaim } from "@holdfast/membership";
 import { timeOf } from "../inspect/inspection-report.ts";
 import { printable } from "../output/print.ts";
 import { table } from "../output/table.ts";

@@ -1,5 +1,5 @@
 /** Shows on standard error what `heal` and `migrate` read, and for what they wait. */
-import type { EarlierClaim, MembershipProgress } from "@holdfast/core/membership";
+import type { EarlierClaim, MembershipProgress } from "@holdfast/membership";
 import { listed, longMs } from "../output/format.ts";
 import { printable, printMessage } from "../output/print.ts";
 import { claimText } from "./claims.ts";

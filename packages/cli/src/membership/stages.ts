@@ -1,6 +1,7 @@
 /** The report of `migrate`, as text and as JSON. */
-import type { MigrationStatus } from "@holdfast/core/membership";
+
 import { epochOf, servedBy } from "@holdfast/core/node";
+import type { MigrationStatus } from "@holdfast/membership";
 import { reasonOf } from "../failures.ts";
 import { listed } from "../output/format.ts";
 import { colors } from "../output/print.ts";

@@ -1,5 +1,5 @@
 import { type JointSet, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
-import { heal, migration } from "@holdfast/core/membership";
+import { heal, migration } from "@holdfast/membership";
 
 /** The parts of core that a world uses. Tests replace them by wrong variants. */
 export interface Tools {

@@ -1,10 +1,10 @@
 import { Redlock } from "@holdfast/core";
-import { heal, type MembershipProgress } from "@holdfast/core/membership";
+import { heal, type MembershipProgress } from "@holdfast/membership";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withWallClock } from "../world.ts";
+import { withWallClock } from "./wall-clock.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 

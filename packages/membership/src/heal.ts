@@ -49,7 +49,7 @@ export interface Healed {
  *
  * @example
  * ```ts
- * import { heal } from "@holdfast/core/membership";
+ * import { heal } from "@holdfast/membership";
  *
  * const nodes = ["a", "b", "c"].map((name) => memoryNode({ name }));
  * const { floor, read } = await heal(nodes, "c", { settleMs: 1_000 });

@@ -87,7 +87,7 @@ export interface NodeFloor {
  *
  * @example
  * ```ts
- * import { heal, MembershipError } from "@holdfast/core/membership";
+ * import { heal, MembershipError } from "@holdfast/membership";
  *
  * const nodes = ["a", "b", "c"].map((name) => memoryNode({ name }));
  * try {

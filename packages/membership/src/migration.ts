@@ -97,7 +97,7 @@ const pollMs = 500;
  *
  * @example
  * ```ts
- * import { migration } from "@holdfast/core/membership";
+ * import { migration } from "@holdfast/membership";
  *
  * const old = ["a", "b", "c"].map((name) => memoryNode({ name }));
  * const next = ["d", "e", "f"].map((name) => memoryNode({ name }));

@@ -1,9 +1,9 @@
 import { Redlock, type RedlockOptions } from "@holdfast/core";
-import { heal, type MembershipProgress, type MigrationOptions, migration } from "@holdfast/core/membership";
+import { heal, type MembershipProgress, type MigrationOptions, migration } from "@holdfast/membership";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { withWallClock } from "../world.ts";
+import { withWallClock } from "./wall-clock.ts";
 
 /** Nodes with these names, a change between some of them, and clients of each stage. */
 function change(old: string, next: string, generation = 0, options: Partial<MigrationOptions> = {}) {
@@ -322,6 +322,8 @@ describe("migration()", () => {
     const set = { old: [memoryNode()], new: [memoryNode()] };
     expect(() => migration(set, { watch: 5 } as MigrationOptions)).toThrow("watch is not an option of migration");
     expect(() => migration(set, { watchMs: 0 })).toThrow("watchMs must be a positive integer");
+    expect(() => migration(set, { generation: -1 })).toThrow("generation must be a non-negative integer below 2^50");
+    expect(() => migration(set, { generation: "1" as never })).toThrow("generation must be a number, not a string");
     expect(() => migration(set.old as never)).toThrow("set must have the fields old and new");
     expect(() => migration({ old: [set.old[0], set.old[0]] as never, new: set.new })).toThrow(
       "old and their names must be distinct: two are called memory",

@@ -1,6 +1,7 @@
 /** Servers that change: heals nodes that lost their fence counters, and moves clients from one set of nodes to another. */
-export { type Healed, type HealOptions, heal } from "./membership/heal.ts";
-export { type Migration, type MigrationOptions, type MigrationStatus, migration } from "./membership/migration.ts";
+
+export { type Healed, type HealOptions, heal } from "./heal.ts";
+export { type Migration, type MigrationOptions, type MigrationStatus, migration } from "./migration.ts";
 export {
   type EarlierClaim,
   MembershipError,
@@ -8,4 +9,4 @@ export {
   type MembershipProgress,
   type NodeFailure,
   type NodeFloor,
-} from "./membership/operation.ts";
+} from "./operation.ts";
