@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { addTallies, emptyTally, type FaultClassName, type Tally } from "@holdfast/simulation";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { build } from "esbuild";
 
 /** How much of one class to simulate. */
@@ -14,46 +15,34 @@ export interface Assignment {
   readonly operations: number;
 }
 
-/** A thread for each core. */
-export interface Crew {
-  /** Simulates an assignment with all threads, and reports the results so far. */
-  simulate(assignment: Assignment, onProgress: (tally: Tally) => void): Promise<Tally>;
-  /** Ends the threads. */
-  dismiss(): Promise<void>;
-}
-
 /** The number of seeds that a thread gets at a time. */
 const seedsPerTurn = 10;
 
-/** Starts the threads. */
-export async function callCrew(): Promise<Crew> {
+/** Starts a thread for each core, which the cleanup ends. Returns a function that simulates an assignment with all of them. */
+export async function callCrew(cleanup: Cleanup) {
   const code = await bundleWorker();
   const resourceLimits = { maxYoungGenerationSizeMb: 64 }; // most objects of a run die young
   const workers = Array.from(
     { length: availableParallelism() },
     () => new Worker(code, { eval: true, resourceLimits }),
   );
-  return {
-    async simulate(assignment, onProgress) {
-      const { faults, from, runs, operations } = assignment;
-      let next = from;
-      let tally = emptyTally();
-      const work = async (worker: Worker): Promise<void> => {
-        while (next < from + runs || tally.operations < operations) {
-          const left = from + runs - next;
-          const count = left > 0 ? Math.min(seedsPerTurn, left) : seedsPerTurn;
-          const seeds = { faults, from: next, count };
-          next += count;
-          tally = addTallies(await simulateOn(worker, seeds), tally);
-          onProgress(tally);
-        }
-      };
-      await Promise.all(workers.map(work));
-      return tally;
-    },
-    async dismiss() {
-      await Promise.all(workers.map((worker) => worker.terminate()));
-    },
+  cleanup.defer(async () => void (await Promise.all(workers.map((worker) => worker.terminate()))));
+  return async (assignment: Assignment, onProgress: (sofar: Tally) => void): Promise<Tally> => {
+    const { faults, from, runs, operations } = assignment;
+    let next = from;
+    let tally = emptyTally();
+    const work = async (worker: Worker): Promise<void> => {
+      while (next < from + runs || tally.operations < operations) {
+        const left = from + runs - next;
+        const count = left > 0 ? Math.min(seedsPerTurn, left) : seedsPerTurn;
+        const seeds = { faults, from: next, count };
+        next += count;
+        tally = addTallies(await simulateOn(worker, seeds), tally);
+        onProgress(tally);
+      }
+    };
+    await Promise.all(workers.map(work));
+    return tally;
   };
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type Command, integer, readCommand } from "@holdfast/app-kit/program";
 import { type FaultClassName, faultClasses } from "@holdfast/simulation";
 
 /** A task. */
@@ -14,12 +15,6 @@ export type Task =
     }
   | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number }
   | { readonly kind: "critique" };
-
-/** What the command line asks for. */
-export type Command =
-  | { readonly kind: "run"; readonly task: Task }
-  | { readonly kind: "help" }
-  | { readonly kind: "bad"; readonly message: string };
 
 const classNames = Object.keys(faultClasses) as FaultClassName[];
 
@@ -38,8 +33,7 @@ const longRuns = 100_000;
 /** How many seeds lie between those of two days with `--fresh`. */
 const seedsPerDay = 1_000_000;
 
-/** What `--help` prints. */
-export const help = `Simulates locks under faults, on virtual time: the same seed always leads to the same history.
+const help = `Simulates locks under faults, on virtual time: the same seed always leads to the same history.
 
 Usage: pnpm simulate [options]
 
@@ -57,11 +51,11 @@ ${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClass
 Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
 `;
 
-/** Reads the command line. A leading `--` is what `pnpm simulate -- --runs 5` leaves behind. */
-export function parseCommand(args: readonly string[]): Command {
-  try {
+/** Reads the command line. */
+export function parseCommand(args: readonly string[]): Command<Task> {
+  return readCommand(args, (given): Task | string => {
     const { values } = parseArgs({
-      args: args[0] === "--" ? args.slice(1) : [...args],
+      args: given,
       options: {
         faults: { type: "string" },
         seed: { type: "string" },
@@ -74,11 +68,9 @@ export function parseCommand(args: readonly string[]): Command {
         help: { type: "boolean", default: false },
       },
     });
-    if (values.help) return { kind: "help" };
-    return { kind: "run", task: values.critique ? { kind: "critique" } : taskOf(values) };
-  } catch (error) {
-    return { kind: "bad", message: (error as Error).message };
-  }
+    if (values.help) return help;
+    return values.critique ? { kind: "critique" } : taskOf(values);
+  });
 }
 
 /** The values of the options that `taskOf` reads. */
@@ -88,9 +80,11 @@ type Values = Readonly<
 
 function taskOf({ long, fresh, keep, ...values }: Values): Task {
   const faults = values.faults === undefined ? undefined : classOf(values.faults);
-  const seed = integer("--seed", values.seed, 0);
-  const runs = integer("--runs", values.runs, 1);
-  const operations = integer("--operations", values.operations, 1) ?? 0;
+  const number = (name: "seed" | "runs" | "operations", least: number): number | undefined =>
+    values[name] === undefined ? undefined : integer(`--${name}`, values[name], least);
+  const seed = number("seed", 0);
+  const runs = number("runs", 1);
+  const operations = number("operations", 1) ?? 0;
   if (fresh && seed !== undefined) throw new RangeError("--fresh and --seed exclude each other");
   if (long && (runs !== undefined || operations > 0)) throw new RangeError("--long takes no --runs or --operations");
   if (seed !== undefined && runs === undefined && operations === 0 && !long) {
@@ -123,11 +117,4 @@ function classOf(text: string): FaultClassName {
   if (name === undefined)
     throw new RangeError(`--faults must be ${classNames.join(", ")}, not ${JSON.stringify(text)}`);
   return name;
-}
-
-function integer(option: string, text: string | undefined, least: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  throw new RangeError(`${option} must be a whole number from ${least}, not ${JSON.stringify(text)}`);
 }

@@ -6,24 +6,27 @@ const many = { kind: "many", from: 1, operations: 0, keeps: false };
 describe("parseCommand()", () => {
   it("parseCommand() has runs of every class by default", () => {
     const runs = { survivable: 10_000, "lock-breaking": 1000, "fence-breaking": 200, healed: 300, changing: 300 };
-    expect(parseCommand([])).toEqual({ kind: "run", task: { ...many, runs } });
+    expect(parseCommand([])).toEqual({ kind: "run", options: { ...many, runs } });
   });
 
   it("parseCommand() reads runs for one class, or in proportion for all, also behind the -- that pnpm passes on", () => {
     expect(parseCommand(["--", "--runs", "500"])).toEqual({
       kind: "run",
-      task: { ...many, runs: { survivable: 500, "lock-breaking": 50, "fence-breaking": 10, healed: 15, changing: 15 } },
+      options: {
+        ...many,
+        runs: { survivable: 500, "lock-breaking": 50, "fence-breaking": 10, healed: 15, changing: 15 },
+      },
     });
     expect(parseCommand(["--faults=lock-breaking", "--runs", "500", "--seed", "7"])).toEqual({
       kind: "run",
-      task: { ...many, from: 7, runs: { "lock-breaking": 500 } },
+      options: { ...many, from: 7, runs: { "lock-breaking": 500 } },
     });
   });
 
   it("parseCommand() reads a number of operations for the first class", () => {
     expect(parseCommand(["--operations", "1000000"])).toEqual({
       kind: "run",
-      task: {
+      options: {
         ...many,
         operations: 1_000_000,
         runs: { survivable: 0, "lock-breaking": 1000, "fence-breaking": 200, healed: 300, changing: 300 },
@@ -35,27 +38,30 @@ describe("parseCommand()", () => {
     vi.spyOn(Date, "now").mockReturnValue(Date.UTC(2026, 10, 23, 12));
     expect(parseCommand(["--long", "--fresh", "--keep", "--faults", "healed"])).toEqual({
       kind: "run",
-      task: { ...many, from: 20_780_000_000, keeps: true, runs: { healed: 100_000 } },
+      options: { ...many, from: 20_780_000_000, keeps: true, runs: { healed: 100_000 } },
     });
   });
 
   it("parseCommand() reads a seed alone as a run to show", () => {
     expect(parseCommand(["--seed", "17"])).toEqual({
       kind: "run",
-      task: { kind: "one", faults: "survivable", seed: 17 },
+      options: { kind: "one", faults: "survivable", seed: 17 },
     });
     expect(parseCommand(["--faults", "fence-breaking", "--seed", "0"])).toEqual({
       kind: "run",
-      task: { kind: "one", faults: "fence-breaking", seed: 0 },
+      options: { kind: "one", faults: "fence-breaking", seed: 0 },
     });
   });
 
   it("parseCommand() reads --critique", () => {
-    expect(parseCommand(["--critique"])).toEqual({ kind: "run", task: { kind: "critique" } });
+    expect(parseCommand(["--critique"])).toEqual({ kind: "run", options: { kind: "critique" } });
   });
 
   it("parseCommand() reads --help", () => {
-    expect(parseCommand(["--seed", "1", "--help"])).toEqual({ kind: "help" });
+    expect(parseCommand(["--seed", "1", "--help"])).toEqual({
+      kind: "print",
+      text: expect.stringContaining("Usage: pnpm simulate"),
+    });
   });
 
   it.each([
