@@ -134,10 +134,8 @@ test("storesPageOf() has each store beside the usual way to lock there, with the
   expect(titles).toEqual([
     "Benchmark of single stores: what does a lock cost in the store that I have?",
     "At a glance",
-    "What each lock gives",
     "Names that nobody else wants",
     "Two names in one lock",
-    "Method",
     "What the columns mean",
     "Machine",
   ]);
