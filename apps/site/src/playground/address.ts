@@ -1,17 +1,5 @@
 import type { FaultClassName } from "@holdfast/simulation";
-import {
-  crashClient,
-  crashNode,
-  cutLink,
-  defaultPlay,
-  type FreePlay,
-  type PlayFault,
-  pauseClient,
-  playLimits,
-  setClock,
-  stallClient,
-  wholeMicroseconds,
-} from "./free-play.ts";
+import { crashNode, defaultPlay, type FreePlay, type PlayFault, playLimits, wholeMicroseconds } from "./free-play.ts";
 import { storyTexts } from "./story-texts.ts";
 
 /** What a page of the playground shows: its state, all of which is in the address. */
@@ -136,94 +124,79 @@ function writeSubject(subject: Subject): string {
 
 const nodeNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** Writes a fault as a verb, a name and numbers. */
-function writeFault(fault: PlayFault): string {
-  const fields = fieldsOf(fault).map((field) => (typeof field === "number" ? numberText(field) : shortName(field)));
-  return fields.join(":");
+/** How faults of one kind are in an address: a verb, and the values of some fields. */
+interface FaultWords {
+  readonly verb: string;
+  readonly fields: readonly (readonly [name: string, read: (text: string) => unknown])[];
+  /** How many of the fields there must be. Default: all. */
+  readonly least?: number;
+  /** What all faults of the kind have in common. */
+  readonly common?: object;
 }
 
-function fieldsOf(fault: PlayFault): (string | number)[] {
-  switch (fault.kind) {
-    case "node crash": {
-      const guard = fault.guardMs === undefined ? [] : [fault.guardMs];
-      return ["crash", fault.node, fault.atMs, fault.forMs, fault.memory, ...guard];
-    }
-    case "partition":
-      return ["cut", fault.clients[0] ?? "", fault.nodes[0] ?? "", fault.atMs, fault.forMs, fault.part];
-    case "pause":
-      return ["pause", fault.client, fault.atMs, fault.forMs];
-    case "pause before acting":
-      return ["stall", fault.client, fault.atMs, fault.forMs];
-    case "clock jump":
-      return ["clock", fault.of, fault.atMs, fault.byMs];
-    case "client crash":
-      return ["kill", fault.client, fault.atMs];
-    case "late access":
-      return ["late", fault.client, fault.access, fault.byMs];
-  }
+const client = ["client", clientIn] as const;
+const atMs = ["atMs", momentIn] as const;
+const forMs = ["forMs", durationIn] as const;
+const byMs = ["byMs", durationIn] as const;
+
+const faultWords: Readonly<Record<PlayFault["kind"], FaultWords>> = {
+  "node crash": {
+    verb: "crash",
+    fields: [
+      ["node", nodeIn],
+      atMs,
+      ["forMs", (text) => (text === "ever" ? Infinity : durationIn(text))],
+      ["memory", oneOf("kept", "lost")],
+      ["guardMs", durationIn],
+    ],
+    least: 4,
+  },
+  partition: {
+    verb: "cut",
+    fields: [
+      ["clients", (text) => [clientIn(text)]],
+      ["nodes", (text) => [nodeIn(text)]],
+      ...[atMs, forMs],
+      ["part", oneOf("both", "requests", "replies")],
+    ],
+  },
+  pause: { verb: "pause", fields: [client, atMs, forMs], common: { step: 0 } },
+  "pause before acting": { verb: "stall", fields: [client, atMs, forMs] },
+  "clock jump": {
+    verb: "clock",
+    fields: [
+      ["of", (text) => (/^\d/.test(text) ? clientIn(text) : nodeIn(text))],
+      atMs,
+      ["byMs", (text) => numberIn(text, -longestMs, longestMs)],
+    ],
+  },
+  "client crash": { verb: "kill", fields: [client, atMs] },
+  "late access": { verb: "late", fields: [client, ["access", (text) => wholeIn(text, 1, 1e6)], byMs] },
+};
+
+/** Writes a fault as a verb, a name and numbers. */
+function writeFault(fault: PlayFault): string {
+  const { verb, fields } = faultWords[fault.kind];
+  const given = new Map<string, unknown>(Object.entries(fault));
+  const values = fields.map(([name]) => given.get(name));
+  return [verb, ...values.filter((value) => value !== undefined).map(fieldText)].join(":");
+}
+
+function fieldText(value: unknown): string {
+  return typeof value === "number" ? numberText(value) : shortName(String(value));
 }
 
 /** Reads a fault that `writeFault` has written. */
 function readFault(text: string): PlayFault {
-  const [verb = "", ...fields] = text.split(":");
-  const read = Object.hasOwn(readers, verb) ? readers[verb] : undefined;
-  if (read === undefined) throw new Error(`"${verb}" is not a fault`);
-  const [least, most] = read.fields;
-  if (fields.length < least || fields.length > most) throw new Error(`"${text}" is not a whole fault`);
-  const [a = "", b = "", c = "", d = "", e = ""] = fields;
-  return read.fault([a, b, c, d, e]);
+  const [verb = "", ...texts] = text.split(":");
+  const [kind, words] = Object.entries(faultWords).find(([, each]) => each.verb === verb) ?? [];
+  if (words === undefined) throw new Error(`"${verb}" is not a fault`);
+  const { fields, common, least = fields.length } = words;
+  if (texts.length < least || texts.length > fields.length) throw new Error(`"${text}" is not a whole fault`);
+  const values = fields.slice(0, texts.length).map(([name, read], index) => [name, read(texts[index] ?? "")]);
+  const fault = { kind, ...common, ...Object.fromEntries(values) } as PlayFault;
+  return fault.kind === "node crash" ? crashNode(fault.node, fault.atMs, fault) : fault;
 }
-
-type Fields = readonly [string, string, string, string, string];
-
-interface Reader {
-  /** The least and the most fields that follow the verb. */
-  readonly fields: readonly [number, number];
-  fault(fields: Fields): PlayFault;
-}
-
-const readers: Readonly<Partial<Record<string, Reader>>> = {
-  crash: {
-    fields: [4, 5],
-    fault: ([node, at, during, memory, guard]) => {
-      const forMs = during === "ever" ? Infinity : durationIn(during);
-      const kept = oneOf(["kept", "lost"], memory);
-      return crashNode(nodeIn(node), momentIn(at), { forMs, memory: kept, guardMs: guard ? durationIn(guard) : 0 });
-    },
-  },
-  cut: {
-    fields: [5, 5],
-    fault: ([client, node, at, during, part]) => {
-      const which = oneOf(["both", "requests", "replies"], part);
-      return cutLink(clientIn(client), nodeIn(node), momentIn(at), { forMs: durationIn(during), part: which });
-    },
-  },
-  pause: {
-    fields: [3, 3],
-    fault: ([client, at, during]) => pauseClient(clientIn(client), momentIn(at), durationIn(during)),
-  },
-  stall: {
-    fields: [3, 3],
-    fault: ([client, at, during]) => stallClient(clientIn(client), momentIn(at), durationIn(during)),
-  },
-  clock: {
-    fields: [3, 3],
-    fault: ([of, at, by]) => {
-      const name = /^\d/.test(of) ? clientIn(of) : nodeIn(of);
-      return setClock(name, momentIn(at), numberIn(by, -longestMs, longestMs));
-    },
-  },
-  kill: {
-    fields: [2, 2],
-    fault: ([client, at]) => crashClient(clientIn(client), momentIn(at)),
-  },
-  late: {
-    fields: [3, 3],
-    fault: ([client, access, by]) => {
-      return { kind: "late access", client: clientIn(client), access: wholeIn(access, 1, 1e6), byMs: durationIn(by) };
-    },
-  },
-};
 
 /** A client's name in an address is its number. */
 function shortName(name: string): string {
@@ -239,14 +212,15 @@ function nodeIn(text: string): string {
   return text;
 }
 
-function oneOf<Word extends string>(words: readonly Word[], text: string): Word {
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw new Error(`"${text}" is not one of ${words.join(", ")}`);
-  return word;
+function oneOf(...words: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (!words.includes(text)) throw new Error(`"${text}" is not one of ${words.join(", ")}`);
+    return text;
+  };
 }
 
 function momentIn(text: string): number {
-  return numberIn(text, 0, longestMs);
+  return wholeMicroseconds(numberIn(text, 0, longestMs));
 }
 
 function durationIn(text: string): number {
