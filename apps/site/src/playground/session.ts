@@ -198,20 +198,7 @@ export function useSession(): Session {
 }
 
 /** The address of the page: it follows the state, and the state follows it when the reader goes back, or enters another. */
-interface AddressBar {
-  /** Starts to follow. */
-  listen(): void;
-  /** Writes the state soon. */
-  update(): void;
-  /** Writes it now, and returns the whole address. */
-  flush(): string;
-  /** Writes it as a new entry of the browser's history. */
-  push(): void;
-  /** Stops to follow. */
-  close(): void;
-}
-
-function addressBar(hashNow: () => string, load: (hash: string) => void): AddressBar {
+function addressBar(hashNow: () => string, load: (hash: string) => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let path = "";
   const stopTimer = (): void => {
@@ -225,6 +212,7 @@ function addressBar(hashNow: () => string, load: (hash: string) => void): Addres
     stopTimer();
     load(location.hash);
   };
+  /** Writes the state now, and returns the whole address. */
   const flush = (): string => {
     stopTimer();
     // The router of the site keeps its own notes in the state.
@@ -232,22 +220,26 @@ function addressBar(hashNow: () => string, load: (hash: string) => void): Addres
     return location.href;
   };
   return {
-    listen() {
+    /** Starts to follow. */
+    listen(): void {
       path = location.pathname;
       window.addEventListener("popstate", follow);
       window.addEventListener("hashchange", follow);
     },
-    update: () => {
+    /** Writes the state soon. */
+    update(): void {
       timer ??= setTimeout(flush, addressEveryMs);
     },
     flush,
-    push() {
+    /** Writes it as a new entry of the browser's history. */
+    push(): void {
       stopTimer();
       const state = { scrollPosition: window.scrollY };
       history.replaceState(state, "");
       history.pushState(state, "", hashNow());
     },
-    close() {
+    /** Stops to follow. */
+    close(): void {
       stopTimer();
       window.removeEventListener("popstate", follow);
       window.removeEventListener("hashchange", follow);

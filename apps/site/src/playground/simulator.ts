@@ -2,24 +2,12 @@
 import type { Address } from "./address.ts";
 import type { PlayedRun, PlayReply, PlayRequest } from "./worker.ts";
 
-/** Runs simulations. */
-export interface Simulator {
-  /**
-   * Simulates the scenario of an address.
-   *
-   * @throws {Error} (as a rejection) if the scenario is impossible
-   */
-  simulate(address: Address): Promise<PlayedRun>;
-  /** Ends the worker. */
-  close(): void;
-}
-
 /**
  * Starts the worker.
  *
  * @param onBroken called when the worker could not be loaded: it never answers again
  */
-export function startSimulator(onBroken: () => void): Simulator {
+export function startSimulator(onBroken: () => void) {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   const waiting = new Map<number, { resolve(run: PlayedRun): void; reject(error: Error): void }>();
   let ids = 0;
@@ -36,13 +24,15 @@ export function startSimulator(onBroken: () => void): Simulator {
     waiting.clear();
   });
   return {
-    simulate: ({ subject, faults }) =>
-      new Promise((resolve, reject) => {
+    /** Simulates the scenario of an address. Rejects if the scenario is impossible. */
+    simulate: ({ subject, faults }: Address) =>
+      new Promise<PlayedRun>((resolve, reject) => {
         const id = ids++;
         waiting.set(id, { resolve, reject });
         const request: PlayRequest = { id, subject, faults };
         worker.postMessage(request);
       }),
+    /** Ends the worker. */
     close: () => worker.terminate(),
   };
 }

@@ -1,12 +1,5 @@
 /** A line of time on which quiet stretches are compressed, so that messages of one millisecond and pauses of seconds fit. */
-export interface TimeScale {
-  /** The length of the line, in pixels. */
-  readonly lengthPx: number;
-  /** Returns the position of a moment on the line. */
-  positionOf(atMs: number): number;
-  /** Returns the moment at a position. */
-  timeAt(positionPx: number): number;
-}
+export type TimeScale = ReturnType<typeof timeScale>;
 
 /**
  * Returns a scale on which the space between two neighbouring steps grows with the logarithm of the time between them.
@@ -16,7 +9,7 @@ export interface TimeScale {
  * const scale = timeScale([0, 1, 2000]);
  * scale.positionOf(1000); // in the middle of the last stretch
  */
-export function timeScale(steps: readonly number[]): TimeScale {
+export function timeScale(steps: readonly number[]) {
   const positions: number[] = [];
   let lengthPx = 0;
   for (const [index, step] of steps.entries()) {
@@ -24,9 +17,12 @@ export function timeScale(steps: readonly number[]): TimeScale {
     positions.push(lengthPx);
   }
   return {
+    /** The length of the line, in pixels. */
     lengthPx,
-    positionOf: (atMs) => interpolate(atMs, steps, positions),
-    timeAt: (positionPx) => interpolate(positionPx, positions, steps),
+    /** Returns the position of a moment on the line. */
+    positionOf: (atMs: number) => interpolate(atMs, steps, positions),
+    /** Returns the moment at a position. */
+    timeAt: (positionPx: number) => interpolate(positionPx, positions, steps),
   };
 }
 
@@ -35,15 +31,20 @@ function widthOf(gapMs: number): number {
   return 26 * (1 - Math.exp(-gapMs / 0.8)) + 9 * Math.log2(1 + gapMs);
 }
 
-/** Returns the index of the last entry that is not above the value; 0 if all are. */
-export function lastIndexUpTo(sorted: readonly number[], value: number): number {
+/** Returns how many of the items, which are sorted by their values, are not above a value. */
+export function countUpTo<T>(sorted: readonly T[], value: number, numberOf: (item: T) => number): number {
   let [low, high] = [0, sorted.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? Infinity) <= value) low = middle;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (numberOf(sorted[middle] as T) <= value) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+
+/** Returns the index of the last entry that is not above the value; 0 if all are. */
+export function lastIndexUpTo(sorted: readonly number[], value: number): number {
+  return Math.max(0, countUpTo(sorted, value, (entry) => entry) - 1);
 }
 
 function interpolate(value: number, from: readonly number[], to: readonly number[]): number {

@@ -1,33 +1,5 @@
-import type {
-  CallTrace,
-  ClaimTrace,
-  ClockTrace,
-  CounterTrace,
-  LeaseTrace,
-  MessageTrace,
-  PartitionTrace,
-  PauseTrace,
-  TimelineEvent,
-  Trace,
-} from "@holdfast/simulation";
-
-/** Finds what is the case at a moment of a run without looking at all of the run. */
-export interface TraceIndex {
-  /** The messages on their way. */
-  messagesAt(atMs: number): readonly MessageTrace[];
-  /** The messages that have arrived at clients and are not read yet, also those that nobody ever reads. */
-  unreadAt(atMs: number): readonly MessageTrace[];
-  claimsAt(atMs: number): readonly ClaimTrace[];
-  leasesAt(atMs: number): readonly LeaseTrace[];
-  /** The calls that wait. */
-  callsAt(atMs: number): readonly CallTrace[];
-  pausesAt(atMs: number): readonly PauseTrace[];
-  partitionsAt(atMs: number): readonly PartitionTrace[];
-  counterAt(node: string, resource: string, atMs: number): CounterTrace | undefined;
-  clockAt(name: string, atMs: number): ClockTrace | undefined;
-  /** The last events, `count` at most, and the earlier grants of the attempts in them. */
-  eventsUntil(atMs: number, count: number): readonly TimelineEvent[];
-}
+import type { TimelineEvent, Trace } from "@holdfast/simulation";
+import { countUpTo } from "./time-scale.ts";
 
 const indexes = new WeakMap<Trace, TraceIndex>();
 
@@ -38,22 +10,29 @@ export function indexOf(trace: Trace): TraceIndex {
   return index;
 }
 
-function createIndex(trace: Trace): TraceIndex {
+/** Finds what is the case at a moment of a run without looking at all of the run. */
+export type TraceIndex = ReturnType<typeof createIndex>;
+
+function createIndex(trace: Trace) {
   const { endedAtMs } = trace;
   // A client that crashes during a pause never reads them, which must not show before it crashes.
   const received = trace.messages.filter(({ part, isLost }) => part !== "request" && !isLost);
   const counters = grouped(trace.counters, ({ node, resource }) => `${node} ${resource}`);
   const clocks = grouped(trace.clocks, ({ of }) => of);
   return {
+    /** The messages on their way. */
     messagesAt: spans(trace.messages, endedAtMs, ({ sentAtMs, arrivesAtMs }) => [sentAtMs, arrivesAtMs]),
+    /** The messages that have arrived at clients and are not read yet, also those that nobody ever reads. */
     unreadAt: spans(received, endedAtMs, ({ arrivesAtMs, readAtMs = Infinity }) => [arrivesAtMs, readAtMs]),
     claimsAt: spans(trace.claims, endedAtMs, fromUntil),
     leasesAt: spans(trace.leases, endedAtMs, fromUntil),
+    /** The calls that wait. */
     callsAt: spans(trace.calls, endedAtMs, fromUntil),
     pausesAt: spans(trace.pauses, endedAtMs, fromUntil),
     partitionsAt: spans(trace.partitions, endedAtMs, fromUntil),
-    counterAt: (node, resource, atMs) => lastAt(counters.get(`${node} ${resource}`) ?? [], atMs),
-    clockAt: (name, atMs) => lastAt(clocks.get(name) ?? [], atMs),
+    counterAt: (node: string, resource: string, atMs: number) =>
+      lastAt(counters.get(`${node} ${resource}`) ?? [], atMs),
+    clockAt: (name: string, atMs: number) => lastAt(clocks.get(name) ?? [], atMs),
     eventsUntil: lastEvents(trace.events),
   };
 }
@@ -96,27 +75,21 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 }
 
 /** Returns how many of the items, which are sorted by their moments, are not after a moment. */
-function countUntil(items: readonly { readonly atMs: number }[], atMs: number): number {
-  let [low, high] = [0, items.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((items[middle]?.atMs ?? Infinity) <= atMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const countUntil = (items: readonly { readonly atMs: number }[], atMs: number): number =>
+  countUpTo(items, atMs, (item) => item.atMs);
 
 /** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
 export function lastAt<T extends { readonly atMs: number }>(items: readonly T[], atMs: number): T | undefined {
   return items[countUntil(items, atMs) - 1];
 }
 
-function lastEvents(events: readonly TimelineEvent[]): TraceIndex["eventsUntil"] {
+/** Returns a function that finds the last events, `count` at most, and the earlier grants of the attempts in them. */
+function lastEvents(events: readonly TimelineEvent[]) {
   const grants = grouped(
     events.filter(({ isGrant }) => isGrant),
     ({ attempt = "" }) => attempt,
   );
-  return (atMs, count) => {
+  return (atMs: number, count: number): readonly TimelineEvent[] => {
     const end = countUntil(events, atMs);
     const last = events.slice(Math.max(0, end - count), end);
     const sinceMs = last[0]?.atMs ?? 0;
