@@ -8,35 +8,6 @@ import { createBirpc } from "birpc";
 /** The functions that a worker serves, by name. */
 type Functions<Served> = { [Name in keyof Served]: (...args: never[]) => unknown };
 
-/** A worker process, as its parent sees it. */
-export interface WorkerProcess<Served extends Functions<Served>> {
-  readonly name: string;
-  readonly pid: number;
-  /** Whether the process runs and can be called. */
-  readonly isAlive: boolean;
-  /**
-   * Calls a function of the worker. Rejects with the error that the function throws, or when the process ends. After
-   * `limitMs` it rejects and kills the process.
-   */
-  call<Name extends keyof Served & string>(
-    name: Name,
-    limitMs: number,
-    ...args: Parameters<Served[Name]>
-  ): Promise<Awaited<ReturnType<Served[Name]>>>;
-  /** Stops the process from running (SIGSTOP). */
-  pause(): void;
-  /** Lets it run on (SIGCONT). */
-  resume(): void;
-  /** Kills the process (SIGKILL). */
-  kill(): void;
-  /** Kills the process, and resolves when it has ended. */
-  stop(): Promise<void>;
-  /** Resolves when the process has ended: with the exit code, or null after a signal. */
-  readonly ended: Promise<number | null>;
-  /** Why the process ended: the worker's name, the exit code or signal, and what it wrote to stderr. */
-  readonly endError: Error | undefined;
-}
-
 /** How to start a worker. */
 export interface WorkerOptions {
   /** Names the worker in errors. */
@@ -47,6 +18,9 @@ export interface WorkerOptions {
 
 const errorOutputMax = 2_000;
 
+/** A worker process, as its parent sees it. */
+export type WorkerProcess<Served extends Functions<Served>> = ReturnType<typeof startWorkerProcess<Served>>;
+
 /**
  * Starts a program that calls `serveParent()`. The worker ends with this process, even if this process is killed and the
  * worker is stopped.
@@ -56,7 +30,7 @@ const errorOutputMax = 2_000;
 export function startWorkerProcess<Served extends Functions<Served>>(
   program: string,
   { name, events = {} }: WorkerOptions,
-): WorkerProcess<Served> {
+) {
   const child = fork(program, {
     execArgv: [],
     serialization: "advanced", // keeps Infinity, NaN and undefined
@@ -95,10 +69,19 @@ export function startWorkerProcess<Served extends Functions<Served>>(
   return {
     name,
     pid,
+    /** Whether the process runs and can be called. */
     get isAlive() {
       return isAlive();
     },
-    async call(method, limitMs, ...args) {
+    /**
+     * Calls a function of the worker. Rejects with the error that the function throws, or when the process ends. After
+     * `limitMs` it rejects and kills the process.
+     */
+    async call<Name extends keyof Served & string>(
+      method: Name,
+      limitMs: number,
+      ...args: Parameters<Served[Name]>
+    ): Promise<Awaited<ReturnType<Served[Name]>>> {
       if (!isAlive()) throw endError ?? new Error(`the process of ${name} has ended`);
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_, reject) => {
@@ -113,14 +96,20 @@ export function startWorkerProcess<Served extends Functions<Served>>(
         clearTimeout(timer);
       }
     },
+    /** Stops the process from running (SIGSTOP). */
     pause: () => void child.kill("SIGSTOP"),
+    /** Lets it run on (SIGCONT). */
     resume: () => void child.kill("SIGCONT"),
+    /** Kills the process (SIGKILL). */
     kill,
-    async stop() {
+    /** Kills the process, and resolves when it has ended. */
+    async stop(): Promise<void> {
       kill();
       await ended;
     },
+    /** Resolves when the process has ended: with the exit code, or null after a signal. */
     ended,
+    /** Why the process ended: the worker's name, the exit code or signal, and what it wrote to stderr. */
     get endError() {
       return endError;
     },

@@ -2,32 +2,22 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { ClientError, ClientMessage } from "../client/messages.ts";
 import type { Band, Grant, Visit } from "./visit.ts";
 
-/** Everything that clients report, and the faults that strike meanwhile. */
-export interface Journal {
-  readonly granted: readonly Grant[];
-  readonly visits: readonly Visit[];
-  /** The errors that clients got, other than those of clients that had just been paused, and may have lost their locks. */
-  readonly errors: readonly ClientError[];
-  /** The faults of servers and clients. */
-  readonly bands: readonly Band[];
-  hear(message: ClientMessage): void;
-  /** Records a fault while it lasts. */
-  during<T>(lane: string, label: string, fault: () => Promise<T> | T): Promise<T>;
-  /** Records a fault that begins now. */
-  begin(lane: string, label: string): Band;
-}
-
 /** How long a message of a client may be under way, in milliseconds. Those that a kill overtakes never arrive. */
 const underwayMs = 50;
 
 /** How long after a pause a client may notice that its lock was lost, in milliseconds. */
 const noticeMs = 2_000;
 
+/** Everything that clients report, and the faults that strike meanwhile. */
+export type Journal = ReturnType<typeof startJournal>;
+
 /** Starts an empty journal. */
-export function startJournal(): Journal {
+export function startJournal() {
   const granted: Grant[] = [];
   const visits: Visit[] = [];
+  /** The errors that clients got, other than those of clients that had just been paused, and may have lost their locks. */
   const errors: ClientError[] = [];
+  /** The faults of servers and clients. */
   const bands: Band[] = [];
   /** The locks that are held, by client and resource, and when the client began to release them. */
   const held = new Map<string, { readonly lock: Grant; endMs: number }>();
@@ -52,6 +42,7 @@ export function startJournal(): Journal {
       }
     }
   };
+  /** Records a fault that begins now. */
   const begin = (lane: string, label: string): Band => {
     const band = { lane, label, fromMs: monotonicMs(), toMs: Number.POSITIVE_INFINITY };
     bands.push(band);
@@ -59,7 +50,8 @@ export function startJournal(): Journal {
   };
   return {
     ...{ granted, visits, errors, bands, hear, begin },
-    async during(lane, label, fault) {
+    /** Records a fault while it lasts. */
+    async during<T>(lane: string, label: string, fault: () => Promise<T> | T): Promise<T> {
       const band = begin(lane, label);
       try {
         return await fault();

@@ -1,6 +1,5 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { type Journal, startJournal } from "../history/journal.ts";
-import type { Band } from "../history/visit.ts";
+import { startJournal } from "../history/journal.ts";
 
 /** A line of the transcript: something that happened, and the figures since the last line. */
 export interface Moment {
@@ -28,44 +27,36 @@ export interface Probe {
 export const operatorLane = "operator";
 
 /** A journal, and the record of the changes. */
-export interface Chronicle extends Journal {
-  /** When the first line of the transcript was added. */
-  readonly fromMs: number;
-  /** The times during which servers held locks, and the steps of the changes, in the lane {@link operatorLane}. */
-  readonly duties: readonly Band[];
-  readonly moments: readonly Moment[];
-  /** The tries of clients that no node may serve, and whether they were refused. */
-  readonly probes: Probe[];
-  /** Records a step of a change while it lasts. */
-  duringStep<T>(label: string, step: () => Promise<T>): Promise<T>;
-  /** Records that these servers hold locks from now on, and no others. */
-  onDuty(servers: readonly string[]): void;
-  /** Adds a line to the transcript. */
-  note(what: string): void;
-}
+export type Chronicle = ReturnType<typeof startChronicle>;
 
 /** Records a run. */
-export function startChronicle(
-  clientsByStage: () => ReadonlyMap<string, number>,
-  onMoment: (moment: Moment) => void,
-): Chronicle {
+export function startChronicle(clientsByStage: () => ReadonlyMap<string, number>, onMoment: (moment: Moment) => void) {
   let fromMs = Number.NaN;
   const journal = startJournal();
   const duties = startJournal();
   const moments: Moment[] = [];
   let seen = 0;
   return {
-    ...{ ...journal, duties: duties.bands, moments, probes: [] },
+    ...journal,
+    /** The times during which servers held locks, and the steps of the changes, in the lane {@link operatorLane}. */
+    duties: duties.bands,
+    moments,
+    /** The tries of clients that no node may serve, and whether they were refused. */
+    probes: [] as Probe[],
+    /** When the first line of the transcript was added. */
     get fromMs() {
       return fromMs;
     },
-    duringStep: (label, step) => duties.during(operatorLane, label, step),
-    onDuty(servers) {
+    /** Records a step of a change while it lasts. */
+    duringStep: <T>(label: string, step: () => Promise<T>) => duties.during(operatorLane, label, step),
+    /** Records that these servers hold locks from now on, and no others. */
+    onDuty(servers: readonly string[]): void {
       const open = duties.bands.filter(({ lane, toMs }) => lane !== operatorLane && toMs === Number.POSITIVE_INFINITY);
       for (const band of open) if (!servers.includes(band.lane)) band.toMs = monotonicMs();
       for (const lane of servers) if (!open.some((band) => band.lane === lane)) duties.begin(lane, "");
     },
-    note(what) {
+    /** Adds a line to the transcript. */
+    note(what: string): void {
       const { granted, errors } = journal;
       const longestWaitMs = granted.slice(seen).reduce((longest, { waitedMs }) => Math.max(longest, waitedMs), 0);
       seen = granted.length;

@@ -8,17 +8,6 @@ import { createTurns } from "../world/turns.ts";
 import type { Chronicle, Probe } from "./chronicle.ts";
 import type { OperatorFunctions, OperatorOrder, Step } from "./operator-process.ts";
 
-/** The operator of a change: one process after another, since each is killed in the middle of its work. */
-export interface Operator {
-  /** Carries out a step, by default after earlier operators were killed in the middle of it. */
-  step(change: Change, step: Step, isKilled?: boolean): Promise<void>;
-  heal(stage: Stage, server: string): Promise<void>;
-  /** Tries to lock as a client of a stage, and records whether it was served. */
-  probe(stage: Stage, wanted: Probe["wanted"]): Promise<void>;
-  /** Runs an action during which no step runs, or returns undefined if one runs at the moment. */
-  unlessBusy<T>(action: () => Promise<T>): Promise<T> | undefined;
-}
-
 const program = new URL("./operator-process.ts", import.meta.url);
 
 /** How long a step may take: it waits until the locks of older clients have ended. */
@@ -34,11 +23,11 @@ const kills: Record<Step, { readonly times: number; readonly afterMaxMs: number 
 /** How often a step is repeated after a failure, such as that of a server that is down. */
 const failuresMax = 10;
 
-/** Makes an operator. */
+/** Makes the operator of a change: one process after another, since each is killed in the middle of its work. */
 export async function createOperator(
   order: OperatorOrder,
   { dice, chronicle, cleanup }: { dice: Dice; chronicle: Chronicle; cleanup: Cleanup },
-): Promise<Operator> {
+) {
   const bundle = await bundleProgram(program);
   const launch = (): WorkerProcess<OperatorFunctions> => {
     const process = startWorkerProcess<OperatorFunctions>(bundle, { name: "the operator" });
@@ -84,7 +73,8 @@ export async function createOperator(
     });
   };
   return {
-    step: (change, step, isKilled = true) =>
+    /** Carries out a step, by default after earlier operators were killed in the middle of it. */
+    step: (change: Change, step: Step, isKilled = true) =>
       inTurn(() =>
         chronicle.duringStep(step, async () => {
           const action = (process: Process) => process.call("step", patienceMs, order, change, step);
@@ -92,10 +82,12 @@ export async function createOperator(
           await carryOut(step, action);
         }),
       ),
-    heal: (stage, server) =>
+    heal: (stage: Stage, server: string) =>
       carryOut(`heal of ${server}`, (process) => process.call("heal", patienceMs, order, stage, server)),
-    unlessBusy: (action) => (busy > 0 ? undefined : inTurn(action)),
-    async probe(stage, wanted) {
+    /** Runs an action during which no step runs, or returns undefined if one runs at the moment. */
+    unlessBusy: <T>(action: () => Promise<T>) => (busy > 0 ? undefined : inTurn(action)),
+    /** Tries to lock as a client of a stage, and records whether it was served. */
+    async probe(stage: Stage, wanted: Probe["wanted"]): Promise<void> {
       const process = launch();
       const error = await process.call("probe", patienceMs, order, stage);
       await process.stop();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChaosNode } from "../world/node.ts";
 import { type Stage, serversOf } from "../world/stages.ts";
-import { createTurns } from "../world/turns.ts";
+import { createTurns, type Turns } from "../world/turns.ts";
 import type { World } from "./world.ts";
 
 /** What to strike: a world, and the stage that it is at. */
@@ -14,21 +14,11 @@ export interface Targets extends World {
 const serverFaults = ["paused", "killed", "emptied", "killed", "paused"] as const;
 const clientFaults = ["killed", "paused", "paused for long"] as const;
 
-/** The faults of a run. */
-export interface Strikes {
-  /** Runs an action while no server is struck. */
-  betweenServers<T>(action: () => Promise<T>): Promise<T>;
-  /** Lets the last faults end. */
-  stop(): Promise<void>;
-  /** Rejects if a fault cannot be carried out. */
-  readonly failed: Promise<never>;
-}
-
 /**
  * Strikes one server after another, and clients meanwhile, until it is stopped. The next server is struck when the last one
  * votes again, so that a minority is missing, at most.
  */
-export function startStrikes(targets: Targets): Strikes {
+export function startStrikes(targets: Targets) {
   const stopping = new AbortController();
   const inTurn = createTurns();
   const struck = strikeServers(targets, inTurn, stopping.signal);
@@ -36,16 +26,19 @@ export function startStrikes(targets: Targets): Strikes {
   const failed = running.then(() => new Promise<never>(() => {}));
   failed.catch(() => {});
   return {
+    /** Rejects if a fault cannot be carried out. */
     failed,
+    /** Runs an action while no server is struck. */
     betweenServers: inTurn,
-    async stop() {
+    /** Lets the last faults end. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running;
     },
   };
 }
 
-async function strikeServers(targets: Targets, inTurn: Strikes["betweenServers"], stop: AbortSignal): Promise<void> {
+async function strikeServers(targets: Targets, inTurn: Turns, stop: AbortSignal): Promise<void> {
   const { dice, nodes, operator } = targets;
   let deck: (typeof serverFaults)[number][] = [];
   const strike = async (): Promise<number> => {

@@ -1,13 +1,12 @@
 import { createDice, type Dice } from "@holdfast/app-kit/dice";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Task } from "../client/messages.ts";
-import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import { adapters, type ChaosOptions } from "../options.ts";
 import { type Change, nameOf, type Stage, serversOf } from "../world/stages.ts";
 import * as base from "../world/world.ts";
-import { type Chronicle, type Moment, startChronicle } from "./chronicle.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { type Moment, startChronicle } from "./chronicle.ts";
+import { createOperator } from "./operator.ts";
 
 /** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
 const clockErrorMaxMs = 12 * 60 * 60 * 1_000;
@@ -28,13 +27,7 @@ export interface WorldOptions extends Pick<ChaosOptions, "clients" | "ttlMs" | "
 }
 
 /** The parts of a run. */
-export interface World extends base.World {
-  readonly dice: Dice;
-  readonly operator: Operator;
-  readonly chronicle: Chronicle;
-  /** Returns what the sets of each resource hold. */
-  lookAtAll(): Promise<ReadonlyMap<string, Sets>>;
-}
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /** Starts everything, and resolves when all clients take locks. */
 export async function startWorld(
@@ -42,7 +35,7 @@ export async function startWorld(
   changes: readonly Change[],
   onMoment: (moment: Moment) => void,
   cleanup: Cleanup,
-): Promise<World> {
+) {
   const { ttlMs } = options;
   const dice = createDice(options.seed);
   // The node timeout is long, for busy machines. Clients wait longer than any fault lasts, which must not make them fail.
@@ -68,6 +61,7 @@ export async function startWorld(
   await Promise.all(clients.map((client, index) => client.work(first, tasksOf(index, options))));
   return {
     ...{ ...world, dice, operator, chronicle },
+    /** Returns what the sets of each resource hold. */
     async lookAtAll() {
       const resources = [...shortResources, ...quietResources, ...longResources];
       return new Map(await Promise.all(resources.map(async (name) => [name, await world.look(name)] as const)));

@@ -14,38 +14,15 @@ const patienceMs = 90_000;
 /** How long a client that has closed everything may take to exit, in milliseconds. */
 const exitMs = 5_000;
 
-/** A client, as its parent sees it: one process after another. */
-export interface Client {
-  readonly name: string;
-  /** Its connections to the servers, if they are proxied. */
-  readonly proxies: readonly TcpProxy[];
-  readonly stage: Stage;
-  /** Whether nothing is done to the client at the moment. */
-  readonly isIdle: boolean;
-  /** Enters a stage, and starts to carry out these tasks. */
-  work(stage: Stage, tasks: readonly Task[]): Promise<void>;
-  /** Ends the tasks, and resolves when the client holds no lock. */
-  stop(): Promise<void>;
-  /** Takes the client to another stage: with a second `Redlock`, or by a restart of the process. */
-  enter(stage: Stage, how: "second Redlock" | "restart"): Promise<void>;
-  /** Kills the process, and starts another one with the same tasks after a while. */
-  kill(downMs: number): Promise<void>;
-  /** Stops the process from running for a while. */
-  pauseFor(pauseMs: number): Promise<void>;
-  pause(): void;
-  resume(): void;
-  /** Lets the client release its locks and close everything, and ends it. Returns what it failed to do. */
-  leave(): Promise<string[]>;
-  /** Calls another function of the process. */
-  call: WorkerProcess<ClientFunctions>["call"];
-}
-
 /** What a client tells, and to whom. */
 export interface ClientWatch {
   tell(message: ClientMessage): void;
   /** Called when the process ends, and nobody has ended it. */
   broken(error: Error): void;
 }
+
+/** A client, as its parent sees it: one process after another. */
+export type Client = Awaited<ReturnType<typeof startClient>>;
 
 /** Starts a client, and resolves when its process is connected to the store. */
 export async function startClient(
@@ -54,7 +31,7 @@ export async function startClient(
   proxies: readonly TcpProxy[],
   { tell, broken }: ClientWatch,
   cleanup: Cleanup,
-): Promise<Client> {
+) {
   const { client } = order;
   let job: { stage: Stage; tasks: readonly Task[] } | undefined;
   let process: WorkerProcess<ClientFunctions>;
@@ -99,23 +76,30 @@ export async function startClient(
   };
   await launch();
   return {
-    ...{ name: client, proxies },
+    name: client,
+    /** Its connections to the servers, if they are proxied. */
+    proxies,
     get stage() {
       return job?.stage as Stage;
     },
+    /** Whether nothing is done to the client at the moment. */
     get isIdle() {
       return waiting === 0;
     },
-    work: (stage, tasks) => inTurn(() => begin(stage, tasks)),
+    /** Enters a stage, and starts to carry out these tasks. */
+    work: (stage: Stage, tasks: readonly Task[]) => inTurn(() => begin(stage, tasks)),
+    /** Ends the tasks, and resolves when the client holds no lock. */
     stop: () => inTurn(() => process.call("stop", patienceMs)),
-    enter: (stage, how) =>
+    /** Takes the client to another stage: with a second `Redlock`, or by a restart of the process. */
+    enter: (stage: Stage, how: "second Redlock" | "restart") =>
       inTurn(async () => {
         if (how === "restart") await end();
         job = { tasks: job?.tasks ?? [], stage };
         if (how === "restart") await launch();
         else await process.call("enter", patienceMs, stage);
       }),
-    kill: (downMs) =>
+    /** Kills the process, and starts another one with the same tasks after a while. */
+    kill: (downMs: number) =>
       inTurn(async () => {
         const atMs = monotonicMs();
         await kill();
@@ -123,7 +107,8 @@ export async function startClient(
         await sleep(downMs);
         await launch();
       }),
-    pauseFor: (pauseMs) =>
+    /** Stops the process from running for a while. */
+    pauseFor: (pauseMs: number) =>
       inTurn(async () => {
         process.pause();
         await sleep(pauseMs);
@@ -131,7 +116,9 @@ export async function startClient(
       }),
     pause: () => process.pause(),
     resume: () => process.resume(),
+    /** Lets the client release its locks and close everything, and ends it. Returns what it failed to do. */
     leave: () => inTurn(end),
-    call: (...args) => process.call(...args),
+    /** Calls another function of the process. */
+    call: ((...args) => process.call(...args)) as WorkerProcess<ClientFunctions>["call"],
   };
 }

@@ -1,5 +1,8 @@
+/** Runs actions one after another. */
+export type Turns = <T>(action: () => Promise<T>) => Promise<T>;
+
 /** Returns a function that runs actions one after another. */
-export function createTurns(): <T>(action: () => Promise<T>) => Promise<T> {
+export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   return (action) => {
     const result = last.then(action);

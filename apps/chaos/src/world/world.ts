@@ -3,23 +3,10 @@ import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ClientMessage, ClientOrder } from "../client/messages.ts";
 import { connectStore } from "../client/store.ts";
-import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import { type Client, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
 import { type ChaosNode, startNode, startServer } from "./node.ts";
-
-/** The parts of a run: real servers, each behind a proxy, client processes, and a store that is not attacked. */
-export interface World {
-  readonly nodes: readonly ChaosNode[];
-  readonly clients: readonly Client[];
-  /** Returns what the sets of this name hold, on the server that is not attacked. */
-  look(name: string): Promise<Sets>;
-  /** Calls back for each message of a client, until the function that it returns is called. */
-  listen(listener: Listener): () => void;
-  /** Rejects when a client process ends that nobody has ended. */
-  readonly broken: Promise<never>;
-}
 
 /** Hears of the clients. */
 export type Listener = (message: ClientMessage) => void;
@@ -42,8 +29,11 @@ export interface WorldOptions {
 
 const program = new URL("../client/process.ts", import.meta.url);
 
+/** The parts of a run: real servers, each behind a proxy, client processes, and a store that is not attacked. */
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
 /** Starts everything, and resolves when all processes run. */
-export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promise<World> {
+export async function startWorld(options: WorldOptions, cleanup: Cleanup) {
   const { adapters, serverArgs, orderOf } = options;
   const makeClock = options.clocks ? await fakeClocks() : undefined;
   const proxyCount = options.proxied ? options.clients : 0;
@@ -74,8 +64,13 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
   };
   const clients = await Promise.all(names("c", options.clients).map(startOne));
   return {
-    ...{ nodes, clients, look, broken },
-    listen(listener) {
+    ...{ nodes, clients },
+    /** Returns what the sets of this name hold, on the server that is not attacked. */
+    look,
+    /** Rejects when a client process ends that nobody has ended. */
+    broken,
+    /** Calls back for each message of a client, until the function that it returns is called. */
+    listen(listener: Listener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
