@@ -1,16 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A self-signed certificate for 127.0.0.1 and its key, as PEM, and the files that contain them. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-  readonly certPath: string;
-  readonly keyPath: string;
-}
-
-/** Creates a certificate in the directory of a server. */
-export async function createCertificate(directory: string): Promise<Certificate> {
+/** Creates a self-signed certificate for 127.0.0.1 and its key, as PEM, and the files that contain them, in this directory. */
+export async function createCertificate(directory: string) {
   const { generate } = await import("selfsigned"); // which takes longer to load than all else that starts a server
   const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
     keyType: "ec",

@@ -1,15 +1,11 @@
 /** The undo actions of a program, for its end, wherever it ends. */
-export interface Cleanup {
-  /** Adds an action. After {@link run} it runs immediately. */
-  defer(undo: () => Promise<void> | void): void;
-  /** Runs all actions, the latest first. Failures do not stop the others. */
-  run(): Promise<void>;
-}
+export type Cleanup = ReturnType<typeof createCleanup>;
 
 /** Creates an empty list. */
-export function createCleanup(): Cleanup {
+export function createCleanup() {
   const undos: (() => Promise<void> | void)[] = [];
   let hasRun = false;
+  /** Runs all actions, the latest first. Failures do not stop the others. */
   const run = async (): Promise<void> => {
     hasRun = true;
     for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
@@ -19,7 +15,8 @@ export function createCleanup(): Cleanup {
     }
   };
   return {
-    defer(undo) {
+    /** Adds an action. After `run` it runs immediately. */
+    defer(undo: () => Promise<void> | void): void {
       undos.push(undo);
       if (hasRun) void run();
     },

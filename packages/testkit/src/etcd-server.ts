@@ -18,46 +18,13 @@ export interface EtcdServerOptions {
   readonly args?: readonly string[];
 }
 
+const leaderTimeoutMs = 60_000;
+
 /** A real etcd server on 127.0.0.1 that a test can pause, kill and restart. */
-export interface EtcdServer {
-  /** The port of 127.0.0.1 for clients without TLS. */
-  readonly port: number;
-  /** `http://127.0.0.1:port` */
-  readonly url: string;
-  /** The process id. It changes with `restart()`. */
-  readonly pid: number;
-  /** The TLS endpoint and its self-signed certificate, if requested. */
-  readonly tls: { readonly url: string; readonly ca: string; readonly cert: string; readonly key: string } | undefined;
-  /** Calls a method of the JSON API, such as `api("lease/leases")`. Rejects with the server's message for an error. */
-  api(path: string, body?: object): Promise<Record<string, unknown>>;
-  /** Returns the value of a metric, such as `etcd_debugging_mvcc_watcher_total`. */
-  metric(name: string): Promise<number>;
-  /** Suspends the process (SIGSTOP): connections stay open, and no request is answered. */
-  pause(): void;
-  /** Resumes the process (SIGCONT). */
-  resume(): void;
-  /** Kills the process (SIGKILL), and resolves when it is gone. */
-  kill(): Promise<void>;
-  /** Starts the process again with the same files, after `kill`, and resolves when it answers. */
-  restart(): Promise<void>;
-  /** Stops the process and removes its files. Safe to call more than once. */
-  stop(): Promise<void>;
-}
+export type EtcdServer = Awaited<ReturnType<typeof newServer>>;
 
 /** A real etcd cluster on 127.0.0.1. */
-export interface EtcdCluster {
-  readonly servers: readonly EtcdServer[];
-  /** Resolves with the index of the leader of a majority, once there is one other than `not`. */
-  leader(not?: number): Promise<number>;
-  /** Cuts the network between one member and the others. Clients still reach it. */
-  isolate(index: number): void;
-  /** Makes the network whole again. */
-  heal(): void;
-  /** Stops all servers. */
-  stop(): Promise<void>;
-}
-
-const leaderTimeoutMs = 60_000;
+export type EtcdCluster = Awaited<ReturnType<typeof startEtcdCluster>>;
 
 /**
  * Starts a server on free ports, with its own temporary directory, and resolves when it answers.
@@ -82,7 +49,7 @@ export function startEtcdServer(options: EtcdServerOptions = {}): Promise<EtcdSe
 }
 
 /** Starts a cluster with short elections, and resolves when it has a leader. */
-export async function startEtcdCluster(size: number, options: EtcdServerOptions = {}): Promise<EtcdCluster> {
+export async function startEtcdCluster(size: number, options: EtcdServerOptions = {}) {
   const proxies = await Promise.all(Array.from({ length: size }, () => startPeerProxy()));
   const urls = proxies.map(({ port }) => `http://127.0.0.1:${port}`);
   const cluster = urls.map((url, index) => `member-${index}=${url}`).join();
@@ -111,13 +78,17 @@ export async function startEtcdCluster(size: number, options: EtcdServerOptions 
   const ids = await Promise.all(servers.map(async (server) => (await statusOf(server)).id));
   return {
     servers,
+    /** Resolves with the index of the leader of a majority, once there is one other than `not`. */
     leader,
-    isolate: (index) => {
+    /** Cuts the network between one member and the others. Clients still reach it. */
+    isolate: (index: number): void => {
       for (const [each, proxy] of proxies.entries()) proxy.block(each === index ? ["*"] : [ids[index] as string]);
     },
-    heal: () => {
+    /** Makes the network whole again. */
+    heal: (): void => {
       for (const proxy of proxies) proxy.block([]);
     },
+    /** Stops all servers. */
     stop,
   };
 }
@@ -141,7 +112,7 @@ async function statusOf(server: EtcdServer): Promise<{ readonly id: string; read
 }
 
 /** Prepares a server. `restart()` starts it. */
-async function newServer(index: number, peer: number, options: EtcdServerOptions): Promise<EtcdServer> {
+async function newServer(index: number, peer: number, options: EtcdServerOptions) {
   const directory = await reapedDirectory();
   const [port, tlsPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
@@ -162,25 +133,34 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
     if (child) await endServer(child);
   };
   return {
-    port,
-    url,
+    /** The port of 127.0.0.1 for clients without TLS, and its URL. */
+    ...{ port, url },
+    /** The process id. It changes with `restart()`. */
     get pid() {
       return child?.pid as number;
     },
+    /** The TLS endpoint and its self-signed certificate, if requested. */
     tls,
-    api: (path, body = {}) => jsonApi(url, path, body),
-    async metric(name) {
+    /** Calls a method of the JSON API, such as `api("lease/leases")`. Rejects with the server's message for an error. */
+    api: (path: string, body: object = {}) => jsonApi(url, path, body),
+    /** Returns the value of a metric, such as `etcd_debugging_mvcc_watcher_total`. */
+    async metric(name: string): Promise<number> {
       const text = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
       return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "m").exec(text)?.[1]);
     },
+    /** Suspends the process (SIGSTOP): connections stay open, and no request is answered. */
     pause: () => void child?.kill("SIGSTOP"),
+    /** Resumes the process (SIGCONT). */
     resume: () => void child?.kill("SIGCONT"),
+    /** Kills the process (SIGKILL), and resolves when it is gone. */
     kill,
-    async restart() {
+    /** Starts the process again with the same files, after `kill`, and resolves when it answers. */
+    async restart(): Promise<void> {
       await kill();
       child = await launch(args, directory, url);
     },
-    async stop() {
+    /** Stops the process and removes its files. Safe to call more than once. */
+    async stop(): Promise<void> {
       await kill();
       await removeDirectory(directory);
     },

@@ -6,16 +6,6 @@ import { removeDirectory } from "./remove-directory.ts";
 import { endServer, launchServer, onFreePort } from "./server-process.ts";
 import { letIn, serverUser } from "./server-user.ts";
 
-/** A real PgBouncer on 127.0.0.1, between clients and a PostgreSQL server. */
-export interface PgBouncer {
-  /** The address and user for clients. */
-  readonly connectionString: string;
-  /** The port on 127.0.0.1. */
-  readonly port: number;
-  /** Stops the process and removes its files. */
-  stop(): Promise<void>;
-}
-
 /** Options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
   /** How long a client keeps a connection to the server. */
@@ -25,15 +15,13 @@ export interface PgBouncerOptions {
 }
 
 /**
- * Starts a PgBouncer on a free port, and resolves when it forwards statements.
+ * Starts a real PgBouncer between clients and a PostgreSQL server, on a free port of 127.0.0.1, and resolves when it forwards
+ * statements.
  *
  * @param server a server that accepts the user `holdfast` without a password
  * @throws {Error} with installation advice if the program is missing, or with its log if it does not start
  */
-export async function startPgBouncer(
-  server: { readonly port: number },
-  { poolMode, poolSize = 4 }: PgBouncerOptions,
-): Promise<PgBouncer> {
+export async function startPgBouncer(server: { readonly port: number }, { poolMode, poolSize = 4 }: PgBouncerOptions) {
   const directory = await reapedDirectory();
   const remove = () => removeDirectory(directory);
   try {

@@ -12,26 +12,7 @@ import { endServer, launchServer, logPathIn, onFreePort } from "./server-process
 import { letIn, type ServerUser, serverUser } from "./server-user.ts";
 
 /** A real PostgreSQL server on 127.0.0.1, with its own temporary directory. */
-export interface PostgresServer {
-  /** The address and user for clients. The user is a superuser. */
-  readonly connectionString: string;
-  /** The port on 127.0.0.1. It stays the same after `restart()`. */
-  readonly port: number;
-  /** The id of the first process, the parent of the others. It changes with `restart()`. */
-  readonly pid: number;
-  /** Returns the log of the server since its first start. */
-  log(): Promise<string>;
-  /** Suspends all processes of the server (SIGSTOP): connections stay open, and no statement is answered. */
-  pause(): Promise<void>;
-  /** Resumes all processes of the server (SIGCONT). */
-  resume(): Promise<void>;
-  /** Kills all processes of the server at once (SIGKILL), as a crash does. Keeps the data. */
-  kill(): Promise<void>;
-  /** Kills the server if it runs, and starts it again with the same port and data. Resolves after crash recovery. */
-  restart(): Promise<void>;
-  /** Stops the server and removes its files. Safe to call more than once. */
-  stop(): Promise<void>;
-}
+export type PostgresServer = ReturnType<typeof serverOf>;
 
 /** The settings of a server, by their names in `postgresql.conf`. */
 export type PostgresSettings = Readonly<Record<string, string | number>>;
@@ -102,26 +83,35 @@ export async function serverDirectory(): Promise<string> {
   return directory;
 }
 
-function serverOf(launch: Launch, first: ChildProcess, port: number): PostgresServer {
+function serverOf(launch: Launch, first: ChildProcess, port: number) {
   let child = first;
   const { data, directory } = launch;
   const signal = (name: NodeJS.Signals) => signalTree(child.pid as number, name);
   const kill = () => endServer(child, () => signal("SIGKILL"));
   return {
+    /** The address and user for clients. The user is a superuser. */
     connectionString: connectionStringOf(port),
+    /** The port on 127.0.0.1. It stays the same after `restart()`. */
     port,
+    /** The id of the first process, the parent of the others. It changes with `restart()`. */
     get pid() {
       return child.pid as number;
     },
+    /** Returns the log of the server since its first start. */
     log: () => readFile(logPathIn(directory), "utf8"),
+    /** Suspends all processes of the server (SIGSTOP): connections stay open, and no statement is answered. */
     pause: () => signal("SIGSTOP"),
+    /** Resumes all processes of the server (SIGCONT). */
     resume: () => signal("SIGCONT"),
+    /** Kills all processes of the server at once (SIGKILL), as a crash does. Keeps the data. */
     kill,
-    async restart() {
+    /** Kills the server if it runs, and starts it again with the same port and data. Resolves after crash recovery. */
+    async restart(): Promise<void> {
       await kill();
       child = await startAgain(launch, port);
     },
-    async stop() {
+    /** Stops the server and removes its files. Safe to call more than once. */
+    async stop(): Promise<void> {
       const killer = setTimeout(() => void kill(), stopTimeoutMs);
       // Does not wait for clients.
       await endServer(child, () => child.kill("SIGINT"));

@@ -10,21 +10,13 @@ export interface PostgresStandbyOptions {
   readonly synchronous: boolean;
 }
 
-/** A server that replays the log of another one. */
-export interface PostgresStandby extends PostgresServer {
-  /** Stops replication for good. What the primary commits from now on is missing here. */
-  disconnect(): Promise<void>;
-  /** Makes the standby a primary, and resolves when it accepts writes. */
-  promote(): Promise<void>;
-}
-
 const timeoutMs = 60_000;
 
+/** A server that replays the log of another one. */
+export type PostgresStandby = Awaited<ReturnType<typeof startPostgresStandby>>;
+
 /** Starts a standby of the primary, and resolves when it replicates. */
-export async function startPostgresStandby(
-  primary: PostgresServer,
-  { synchronous }: PostgresStandbyOptions,
-): Promise<PostgresStandby> {
+export async function startPostgresStandby(primary: PostgresServer, { synchronous }: PostgresStandbyOptions) {
   const name = "standby";
   const upstream = `host=127.0.0.1 port=${primary.port} user=holdfast application_name=${name}`;
   const server = await launchPostgres(
@@ -49,11 +41,13 @@ export async function startPostgresStandby(
   }
   return {
     ...server,
-    async disconnect() {
+    /** Stops replication for good. What the primary commits from now on is missing here. */
+    async disconnect(): Promise<void> {
       await setting(server, "primary_conninfo", "");
       await shows(server, "SELECT count(*)::text FROM pg_stat_wal_receiver", "0");
     },
-    async promote() {
+    /** Makes the standby a primary, and resolves when it accepts writes. */
+    async promote(): Promise<void> {
       await firstValue(server.connectionString, "SELECT pg_promote(true, 60)");
       await shows(server, "SELECT pg_is_in_recovery()::text", "false");
     },

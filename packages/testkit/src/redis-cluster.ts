@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 
-/** A real Redis Cluster without replicas. */
-export interface RedisCluster {
-  /** One server per shard, ordered by slots. */
-  readonly servers: readonly RedisServer[];
-  /** Stops all servers. */
-  stop(): Promise<void>;
-}
-
 const slots = 16_384;
 const formTimeoutMs = 30_000;
 
+/** A real Redis Cluster without replicas, with one server per shard, ordered by slots. */
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
+
 /** Starts a cluster of `shards` masters with equal shares of the slots, and resolves when it has formed. */
-export async function startRedisCluster(shards: number, options: RedisServerOptions = {}): Promise<RedisCluster> {
+export async function startRedisCluster(shards: number, options: RedisServerOptions = {}) {
   const args = ["--cluster-enabled", "yes", ...(options.args ?? [])];
   const servers = await Promise.all(Array.from({ length: shards }, () => startRedisServer({ ...options, args })));
   const stop = async () => void (await Promise.all(servers.map((server) => server.stop())));

@@ -21,32 +21,7 @@ export interface RedisServerOptions {
 }
 
 /** A real `redis-server` on 127.0.0.1 that a test can pause, kill and restart. */
-export interface RedisServer {
-  readonly port: number;
-  /** `redis://127.0.0.1:port` */
-  readonly url: string;
-  /** The path of the Unix domain socket. */
-  readonly socketPath: string;
-  /** The TLS endpoint, if requested. */
-  readonly tls: TlsEndpoint | undefined;
-  /** The process id. It changes with `restart()`. */
-  readonly pid: number;
-  /** Sends one command over a new connection. Rejects with the server's message for an error reply. */
-  command(...args: (string | number)[]): Promise<RedisReply>;
-  /** Suspends the process (SIGSTOP): connections stay open, and no command is answered. */
-  pause(): void;
-  /** Resumes the process (SIGCONT). */
-  resume(): void;
-  /** Kills the process (SIGKILL), and resolves when it is gone. */
-  kill(): Promise<void>;
-  /**
-   * Kills the process if it is running, and starts another one on the same port with the same files. Arguments replace
-   * the present ones for good.
-   */
-  restart(args?: readonly string[]): Promise<void>;
-  /** Stops the process and removes its files. Safe to call more than once. */
-  stop(): Promise<void>;
-}
+export type RedisServer = ReturnType<typeof serverOf>;
 
 /**
  * Starts a server on a free port, with its own temporary directory, and resolves when it answers.
@@ -73,28 +48,40 @@ function serverOf(
   directory: string,
   options: RedisServerOptions,
   tls: TlsEndpoint | undefined,
-): RedisServer {
+) {
   let child = first;
   let { args: restartArgs = [] } = options;
   const kill = () => endServer(child);
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
+    /** The path of the Unix domain socket. */
     socketPath: socketPathIn(directory),
+    /** The TLS endpoint, if requested. */
     tls,
+    /** The process id. It changes with `restart()`. */
     get pid() {
       return child.pid as number;
     },
-    command: (...args) => redisCommand(port, args),
+    /** Sends one command over a new connection. Rejects with the server's message for an error reply. */
+    command: (...args: (string | number)[]): Promise<RedisReply> => redisCommand(port, args),
+    /** Suspends the process (SIGSTOP): connections stay open, and no command is answered. */
     pause: () => void child.kill("SIGSTOP"),
+    /** Resumes the process (SIGCONT). */
     resume: () => void child.kill("SIGCONT"),
+    /** Kills the process (SIGKILL), and resolves when it is gone. */
     kill,
-    async restart(args) {
+    /**
+     * Kills the process if it is running, and starts another one on the same port with the same files. Arguments replace
+     * the present ones for good.
+     */
+    async restart(args?: readonly string[]): Promise<void> {
       await kill();
       restartArgs = args ?? restartArgs;
       child = await launch(port, directory, { ...options, args: restartArgs });
     },
-    async stop() {
+    /** Stops the process and removes its files. Safe to call more than once. */
+    async stop(): Promise<void> {
       await kill();
       await removeDirectory(directory);
     },
