@@ -37,42 +37,43 @@ export function fenceKey(resource: string): string {
   return lockNames("lock:", resource).fence;
 }
 
-/** Creates servers, proxies and clients, and cleans them up when the test ends. */
-export interface Tools {
-  server(options?: RedisServerOptions): Promise<RedisServer>;
-  proxy(server: Pick<RedisServer, "port">): Promise<TcpProxy>;
-  client(port: number, options?: RedisNodeOptions): ClientUnderTest;
-  connected(port: number, options?: RedisNodeOptions): Promise<ClientUnderTest>;
+/** Starts a server, which is stopped when the test ends. */
+export async function serverForTest(options?: RedisServerOptions): Promise<RedisServer> {
+  const server = await startRedisServer(options);
+  onTestFinished(server.stop);
+  return server;
 }
 
+/** Starts a proxy before a server, which is closed when the test ends. */
+export async function proxyForTest({ port }: Pick<RedisServer, "port">): Promise<TcpProxy> {
+  const proxy = await startTcpProxy({ port });
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** Closes the client when the test ends. */
+export function clientForTest(client: ClientUnderTest): ClientUnderTest {
+  onTestFinished(async () => {
+    await client.node.close();
+    client.close();
+  });
+  return client;
+}
+
+/** Resolves with the client when it is connected. */
+export async function ready(client: ClientUnderTest): Promise<ClientUnderTest> {
+  await eventually(() => expect(client.isReady()).toBe(true));
+  return client;
+}
+
+/** Creates servers, proxies and clients, and cleans them up when the test ends. */
+export type Tools = ReturnType<typeof toolsFor>;
+
 /** Returns the tools for one kind of client. */
-export function toolsFor(makeClient: MakeClient): Tools {
-  const tools: Tools = {
-    async server(options) {
-      const server = await startRedisServer(options);
-      onTestFinished(() => server.stop());
-      return server;
-    },
-    async proxy(server) {
-      const proxy = await startTcpProxy({ port: server.port });
-      onTestFinished(() => proxy.close());
-      return proxy;
-    },
-    client(port, options) {
-      const client = makeClient(port, options);
-      onTestFinished(async () => {
-        await client.node.close();
-        client.close();
-      });
-      return client;
-    },
-    async connected(port, options) {
-      const client = tools.client(port, options);
-      await eventually(() => expect(client.isReady()).toBe(true));
-      return client;
-    },
-  };
-  return tools;
+export function toolsFor(makeClient: MakeClient) {
+  const client = (port: number, options?: RedisNodeOptions) => clientForTest(makeClient(port, options));
+  const connected = (port: number, options?: RedisNodeOptions) => ready(client(port, options));
+  return { server: serverForTest, proxy: proxyForTest, client, connected };
 }
 
 /** Acquires, inspects and releases once, so that the server has loaded both scripts. */
@@ -85,7 +86,7 @@ export async function warmUp({ node }: ClientUnderTest): Promise<void> {
 
 /** Waits until the client has reconnected, and commands that it resent have been answered. */
 export async function comeBack(client: ClientUnderTest): Promise<void> {
-  await eventually(() => expect(client.isReady()).toBe(true));
+  await ready(client);
   await eventually(() => warmUp(client));
 }
 

@@ -1,7 +1,7 @@
 import { clusterSlot } from "@holdfast/redis";
 import { type RedisCluster, type RedisReply, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { ClientUnderTest } from "./adapter-tools.ts";
+import { type ClientUnderTest, clientForTest, ready } from "./adapter-tools.ts";
 import { allow, documentedPermissions } from "./permissions.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest, scanAll } from "./requests.ts";
 import { eventually } from "./timing.ts";
@@ -28,20 +28,13 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
     afterAll(() => server.stop());
 
     const connect = (database = 0): ClientUnderTest => {
-      const client = makeClient(server.port, database);
       onTestFinished(async () => {
-        await client.node.close();
-        client.close();
         await server.command("FLUSHALL");
         await server.command("ACL", "LOG", "RESET");
       });
-      return client;
+      return clientForTest(makeClient(server.port, database));
     };
-    const connected = async (): Promise<ClientUnderTest> => {
-      const client = connect();
-      await eventually(() => expect(client.isReady()).toBe(true));
-      return client;
-    };
+    const connected = (): Promise<ClientUnderTest> => ready(connect());
     const everythingWorks = async (): Promise<void> => useEverything(await connected(), server);
 
     test("the documented permissions suffice", async () => {
@@ -117,7 +110,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
     test("claims and counters are in the client's database; a release in another one is announced, and frees nothing", async () => {
       await allow(server, [...permissions, "+select"]);
       const [{ node }, other] = [connect(), connect(3)];
-      await eventually(() => expect(other.isReady()).toBe(true));
+      await ready(other);
       const heard: string[] = [];
       await eventually(() => node.watch?.(["r"], (resource) => heard.push(resource)));
       expect(await node.acquire(acquireRequest("alice", { fenceHint: 7 }))).toEqual({ granted: true, fence: 7 });
@@ -147,12 +140,7 @@ export function describeClusterAccess(name: string, cluster: RedisCluster, makeC
   test(`${name}: the permissions documented for a cluster suffice`, { timeout: 30_000 }, async () => {
     const forCluster = [...permissions, "+cluster|slots", "+cluster|info"];
     for (const server of cluster.servers) await allow(server, forCluster);
-    const client = makeClient(cluster.servers.map(({ port }) => port));
-    onTestFinished(async () => {
-      await client.node.close();
-      client.close();
-    });
-    await eventually(() => expect(client.isReady()).toBe(true));
+    const client = await ready(clientForTest(makeClient(cluster.servers.map(({ port }) => port))));
     for (const resource of ["a", "b", "c", "d"]) {
       const heard: string[] = [];
       const request = acquireRequest("alice", { resources: [resource] });

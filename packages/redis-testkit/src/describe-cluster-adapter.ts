@@ -2,8 +2,8 @@ import { ConfigurationError, Redlock } from "@holdfast/core";
 import type { RedisNodeOptions } from "@holdfast/redis";
 import { clusterSlot } from "@holdfast/redis";
 import type { RedisCluster, RedisServer } from "@holdfast/testkit";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ClientUnderTest } from "./adapter-tools.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { type ClientUnderTest, clientForTest, ready } from "./adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
@@ -143,12 +143,7 @@ export function clusterToolsFor(cluster: RedisCluster, makeClient: MakeClusterCl
   return {
     shardOf: (key: string) => cluster.servers[Math.floor((clusterSlot(key) * 3) / 16_384)] as RedisServer,
     async connected(options?: RedisNodeOptions): Promise<ClientUnderTest> {
-      const client = makeClient(ports, options);
-      onTestFinished(async () => {
-        await client.node.close();
-        client.close();
-      });
-      await eventually(() => expect(client.isReady()).toBe(true));
+      const client = await ready(clientForTest(makeClient(ports, options)));
       // The client connects to each shard on first use.
       for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
       return client;

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { startRedisServer } from "@holdfast/testkit";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { serverForTest } from "./adapter-tools.ts";
 import { measuredPairs } from "./lock-pairs.ts";
 
 /** On a busy machine, requests live longer, and so more of them survive. A chain survives in each round. */
@@ -20,8 +20,7 @@ export function describeGarbage(name: string, program: URL): void {
     `${name} with %i servers and %i locks at a time leaves at most %i bytes of each to full garbage collections`,
     { timeout: 120_000 },
     async (servers, atOnce, survivorsMax) => {
-      const started = await Promise.all(Array.from({ length: servers }, () => startRedisServer()));
-      for (const { stop } of started) onTestFinished(stop);
+      const started = await Promise.all(Array.from({ length: servers }, () => serverForTest()));
       const ports = started.map(({ port }) => String(port));
       // With little room for young objects, those in use would survive, too.
       const flags = ["--expose-gc", "--trace-gc-nvp", "--min-semi-space-size=16"];

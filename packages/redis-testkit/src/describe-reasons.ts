@@ -1,8 +1,7 @@
-import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { HoldfastError, Redlock } from "@holdfast/core";
 import type { RedisNode } from "@holdfast/redis";
-import { startRedisServer } from "@holdfast/testkit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { proxyForTest, serverForTest } from "./adapter-tools.ts";
 import { eventually } from "./timing.ts";
 
 /** How to connect to a server, possibly with a wrong option. */
@@ -15,11 +14,7 @@ export interface WayToServer {
 
 /** Registers the tests that errors explain why a server is unusable, and contain no secrets. */
 export function describeReasons(name: string, makeNode: (way: WayToServer) => RedisNode): void {
-  async function server(...args: readonly string[]) {
-    const started = await startRedisServer({ args });
-    onTestFinished(() => started.stop());
-    return started;
-  }
+  const server = (...args: readonly string[]) => serverForTest({ args });
 
   /** Tries to lock until the error passes the check. */
   async function expectError(way: WayToServer, check: (error: HoldfastError) => void): Promise<void> {
@@ -82,8 +77,7 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
 
     test("sends no claim that was given up before the connection", async () => {
       const { port, command } = await server();
-      const proxy = await startTcpProxy({ port });
-      onTestFinished(() => proxy.close());
+      const proxy = await proxyForTest({ port });
       proxy.stall();
       const node = makeNode({ port: proxy.port });
       const redlock = new Redlock([node], { waitTimeoutMs: 0, nodeTimeoutMs: 50 });

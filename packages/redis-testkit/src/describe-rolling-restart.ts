@@ -1,8 +1,8 @@
 import { type Lock, Redlock } from "@holdfast/core";
 import type { RedisNodeOptions } from "@holdfast/redis";
-import { type RedisServer, startRedisServer, VirtualClock } from "@holdfast/testkit";
+import { type RedisServer, VirtualClock } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { type ClientUnderTest, lockKey, type MakeClient } from "./adapter-tools.ts";
+import { type ClientUnderTest, lockKey, type MakeClient, serverForTest } from "./adapter-tools.ts";
 import { eventually } from "./timing.ts";
 
 /** The restart guard: how long a server does not vote after a restart, and the longest ttl that it allows. */
@@ -19,8 +19,7 @@ export function describeRollingRestart(name: string, makeClient: MakeClient): vo
   ])(
     `${name}: a lock survives a rolling restart of five servers, and stays exclusive, %s`,
     async (_, ttlMs, options) => {
-      const servers = await Promise.all([1, 2, 3, 4, 5].map(() => startRedisServer()));
-      onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+      const servers = await Promise.all([1, 2, 3, 4, 5].map(() => serverForTest()));
       const clock = new VirtualClock();
       let extensions = 0;
       const observer = {
