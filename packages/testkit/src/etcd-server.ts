@@ -55,12 +55,13 @@ export async function startEtcdCluster(size: number, options: EtcdServerOptions 
   const cluster = urls.map((url, index) => `member-${index}=${url}`).join();
   const servers = await Promise.all(
     proxies.map(async (proxy, index) => {
-      proxy.target = await freePort();
+      const port = await freePort();
+      proxy.leadTo(port);
       const args = [
         ...["--initial-advertise-peer-urls", urls[index] as string, "--initial-cluster", cluster],
         ...["--heartbeat-interval", "50", "--election-timeout", "500", ...(options.args ?? [])],
       ];
-      return newServer(index, proxy.target, { ...options, args });
+      return newServer(index, port, { ...options, args });
     }),
   );
   const stop = async () => {

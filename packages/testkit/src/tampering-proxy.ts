@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { startRelay } from "./relay.ts";
 
 /** The data that the client gets instead of the server's, and whether the connection ends after it. */
 export interface Tampering {
@@ -20,37 +19,20 @@ export interface TamperingProxy {
 
 /** Starts a proxy for a target port, on a free port of 127.0.0.1. */
 export async function startTamperingProxy(targetPort: number): Promise<TamperingProxy> {
-  const sockets = new Set<Socket>();
-  const listener = createServer((client) => {
-    const server = connect({ port: targetPort, host: "127.0.0.1" });
-    for (const [socket, other] of [[client, server] as const, [server, client] as const]) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        other.destroy();
+  const relay = await startRelay(
+    () => targetPort,
+    (client, server) => {
+      client.on("data", (data) => server.write(data));
+      server.on("data", (data) => {
+        if (!client.writable) return;
+        const { data: told, then } = proxy.tamper?.(data) ?? { data };
+        if (then === "end") client.end(told);
+        else if (then === "reset") client.write(told, () => client.resetAndDestroy());
+        else client.write(told);
       });
-    }
-    client.on("data", (data) => server.write(data));
-    server.on("data", (data) => {
-      if (!client.writable) return;
-      const { data: told, then } = proxy.tamper?.(data) ?? { data };
-      if (then === "end") client.end(told);
-      else if (then === "reset") client.write(told, () => client.resetAndDestroy());
-      else client.write(told);
-    });
-  });
-  listener.listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const proxy: TamperingProxy = {
-    port: (listener.address() as AddressInfo).port,
-    tamper: undefined,
-    async stop() {
-      listener.close();
-      for (const socket of sockets) socket.destroy();
     },
-  };
+  );
+  const proxy: TamperingProxy = { port: relay.port, tamper: undefined, stop: relay.close };
   return proxy;
 }
 

@@ -4,9 +4,8 @@
  * The timers of Node.js are a millisecond too coarse for round trips of half a millisecond. While bytes are in flight, the
  * process therefore spends the last milliseconds in short naps.
  */
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { serveParent } from "@holdfast/app-kit/worker";
+import { startRelay } from "@holdfast/testkit/relay";
 
 const napMs = 0.01;
 /** The most that timers are late. */
@@ -15,9 +14,14 @@ const timerErrorMs = 2;
 const functions = {
   /** Opens a port that leads to the target. */
   async open(targetPort: number): Promise<number> {
-    const server = createServer((client) => relay(client, targetPort)).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    return (server.address() as AddressInfo).port;
+    const { port } = await startRelay(
+      () => targetPort,
+      (client, server) => {
+        client.on("data", (data) => delay(() => server.write(data)));
+        server.on("data", (data) => delay(() => client.write(data)));
+      },
+    );
+    return port;
   },
   /** Sets the delay of bytes that arrive from now on. */
   setDelay(ms: number): void {
@@ -29,20 +33,6 @@ const functions = {
 export type NetworkFunctions = typeof functions;
 
 serveParent(functions);
-
-function relay(client: Socket, targetPort: number): void {
-  const server = connect(targetPort, "127.0.0.1");
-  client.on("data", (data: Buffer) => delay(() => server.write(data)));
-  server.on("data", (data: Buffer) => delay(() => client.write(data)));
-  for (const socket of [client, server]) {
-    socket.setNoDelay(true);
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      client.destroy();
-      server.destroy();
-    });
-  }
-}
 
 /** The delay in each direction. */
 let delayMs = 0;
