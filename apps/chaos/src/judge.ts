@@ -1,6 +1,7 @@
-import { brokenPromises, checksOf, type Overlap } from "./history/checks.ts";
+import type { Overlap } from "@holdfast/app-kit/visits";
+import { brokenPromises, checksOf } from "./history/checks.ts";
 import { gapsOf } from "./history/gaps.ts";
-import type { History } from "./history/visit.ts";
+import type { History, Visit } from "./history/visit.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
 /** The results of an attack. */
@@ -8,7 +9,7 @@ export interface Findings {
   readonly locks: number;
   readonly availability: number;
   readonly longestGapMs: number;
-  readonly overlaps: readonly Overlap[];
+  readonly overlaps: readonly Overlap<Visit>[];
   /** Updates lost in the set without tokens. */
   readonly lostPlain: number;
   /** Updates lost in the set that checks tokens. */

@@ -1,5 +1,6 @@
+import { overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
 import { expect, test } from "vitest";
-import { lossesOf, overlapsOf, tokenFaultsOf } from "../src/history/checks.ts";
+import { lossesOf } from "../src/history/checks.ts";
 import { gapsOf } from "../src/history/gaps.ts";
 import { visit } from "./visits.ts";
 

@@ -1,3 +1,4 @@
+import { overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
 import { ledger, resources, sleeper } from "./options.ts";
 import type { Run, Visit } from "./run.ts";
 
@@ -10,9 +11,11 @@ export function verdictOf(run: Run): readonly Check[] {
   const increments = resources.reduce((sum, { name }) => sum + run.increments(name), 0);
   const shown = lost === 0 ? `the counters show all ${increments} increments` : `${lost} of ${increments} were lost`;
   const inOrder = resources.map(({ name }) => visitsOf(name, visits));
-  const together = inOrder.flatMap(overlaps);
-  const [overlap] = together.map(([one, two]) => `the first of ${one.worker} and ${two.worker} on ${one.resource}`);
-  const [fault] = inOrder.flatMap(tokenFaults);
+  const together = inOrder.flatMap(overlapsOf);
+  const [overlap] = together.map(
+    ({ earlier, later }) => `the first of ${earlier.worker} and ${later.worker} on ${later.resource}`,
+  );
+  const [fault] = inOrder.flatMap(tokenFaultsOf);
   const write = run.lateVisit?.write ?? "never tried";
   const refusal = write === "refused" ? `${run.staleWritesRefused} refused` : `the write of ${sleeper}: ${write}`;
   const [stale, ...more] = staleWritesAccepted(visitsOf(ledger.name, visits));
@@ -26,7 +29,11 @@ export function verdictOf(run: Run): readonly Check[] {
       overlap === undefined,
       overlap ? `${together.length} overlaps, ${overlap}` : `${visits.length} visits compared`,
     ],
-    ["every lock had a larger token than those before", fault === undefined, fault ?? "on each resource"],
+    [
+      "every lock had a larger token than those before",
+      fault === undefined,
+      fault ? `not that of ${fault.worker} on ${fault.resource}, ${fault.fence}` : "on each resource",
+    ],
     ["the paused worker's late write was refused", write === "refused", refusal],
     [
       "no stale write was accepted",
@@ -38,33 +45,16 @@ export function verdictOf(run: Run): readonly Check[] {
   ];
 }
 
-/** The visits of a resource, in the order of their grants. */
-function visitsOf(name: string, visits: readonly Visit[]): readonly Visit[] {
-  return visits.filter(({ resource }) => resource === name).toSorted((a, b) => a.enteredAtMs - b.enteredAtMs);
-}
-
-/**
- * Finds pairs of workers that held a lock at the same time: one entered while another was inside and its lock still valid. A
- * worker that stays past the validity, as the paused one does, no longer holds the lock.
- */
-function overlaps(visits: readonly Visit[]): (readonly [earlier: Visit, later: Visit])[] {
-  let [longest] = visits;
-  return visits.slice(1).flatMap((visit) => {
-    const before = longest as Visit;
-    if (holdsUntilMs(visit) > holdsUntilMs(before)) longest = visit;
-    return visit.enteredAtMs < holdsUntilMs(before) ? [[before, visit] as const] : [];
-  });
-}
-
-function tokenFaults(visits: readonly Visit[]): string[] {
-  return visits.slice(1).flatMap(({ fence, resource }, index) => {
-    const { fence: before } = visits[index] as Visit;
-    return fence > before ? [] : [`${fence} came after ${before} on ${resource}`];
-  });
-}
-
-function holdsUntilMs({ leftAtMs, validUntilMs }: Visit): number {
-  return Math.min(leftAtMs, validUntilMs);
+/** The visits of a resource, in the order of their grants. The paused worker no longer holds the lock after its validity. */
+function visitsOf(name: string, visits: readonly Visit[]) {
+  return visits
+    .filter(({ resource }) => resource === name)
+    .map((visit) => ({
+      ...visit,
+      ...{ attemptAtMs: visit.enteredAtMs, grantedAtMs: visit.enteredAtMs },
+      heldUntilMs: Math.min(visit.leftAtMs, visit.validUntilMs),
+    }))
+    .toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
 }
 
 /** Finds accepted writes that were sent after a worker with a later lock had read. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { believe } from "@holdfast/app-kit/visits";
 import { type Lock, type LockNode, type LockOptions, type Observer, Redlock } from "@holdfast/core";
 import { StaleFenceError } from "@holdfast/ioredis";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
@@ -137,13 +138,18 @@ export async function visit(
   tell(visit);
   try {
     await using(resource.name, { label: worker, signal: stop, ...options }, async (lock) => {
-      const enteredAtMs = monotonicMs();
-      Object.assign(visit, { fence: lock.fence, enteredAtMs, validUntilMs: enteredAtMs + lock.remainingMs() });
+      const belief = believe(lock);
+      const look = (): void => {
+        visit.validUntilMs = belief.validUntilMs();
+      };
+      Object.assign(visit, { fence: lock.fence, enteredAtMs: belief.grantedAtMs });
+      look();
       tell(visit);
       try {
-        await increment(place.database, resource, visit, lock, () => dwell(lock));
+        await increment(place.database, resource, visit, () => dwell(lock).then(look));
       } finally {
         visit.leftAtMs = monotonicMs();
+        look();
       }
     });
   } catch (error) {
@@ -161,23 +167,14 @@ async function increment(
   database: Database,
   { name, fenced }: Resource,
   visit: Visit,
-  lock: HeldLock,
   work: () => Promise<void>,
 ): Promise<void> {
-  const token = fenced ? lock.fence : undefined;
-  // A lock may end slightly before the end of its validity, because the clock that counts suspensions ticks in whole
-  // milliseconds.
-  const shorten = (): void => {
-    visit.validUntilMs = Math.min(visit.validUntilMs, monotonicMs());
-  };
-  lock.signal.addEventListener("abort", shorten, { once: true });
+  const token = fenced ? visit.fence : undefined;
   try {
     const value = await database.read(name, token);
     visit.readAtMs = monotonicMs();
     await work();
     visit.wroteAtMs = monotonicMs();
-    const remainingMs = lock.remainingMs();
-    if (remainingMs > 0) visit.validUntilMs = visit.wroteAtMs + remainingMs;
     await database.write(name, value + 1, token);
     visit.write = "accepted";
   } catch (error) {

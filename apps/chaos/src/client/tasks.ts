@@ -5,7 +5,7 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { nameOf, type Stage } from "../world/stages.ts";
 import type { ClientMessage, Task } from "./messages.ts";
 import type { Store } from "./store.ts";
-import { type Hold, pause, visit } from "./visit.ts";
+import { type Hold, holdOf, pause, visit } from "./visit.ts";
 import { hows, ways } from "./ways.ts";
 
 /** What the tasks of a client share. */
@@ -132,16 +132,7 @@ async function lead(job: Job): Promise<void> {
       if (terms % 3 === 0) term.extend().catch(() => {}); // the term ends before the replies
       return term.resign();
     };
-    const hold: Hold = {
-      fence: term.fence,
-      get signal() {
-        return term.signal;
-      },
-      remainingMs: () => term.remainingMs(),
-      extend: () => term.extend(),
-      release,
-    };
-    await visitUnder(job, hold, { resource, stage, calledAtMs, inside: async () => {} });
+    await visitUnder(job, holdOf(term, release), { resource, stage, calledAtMs, inside: async () => {} });
     calledAtMs = monotonicMs();
   }
 }

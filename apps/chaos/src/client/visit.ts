@@ -1,4 +1,5 @@
 import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
+import { believe } from "@holdfast/app-kit/visits";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
 import type { ClientMessage } from "./messages.ts";
@@ -11,6 +12,19 @@ export interface Hold {
   remainingMs(): number;
   extend(): Promise<void>;
   release(): Promise<void>;
+}
+
+/** Returns a lock, or a term, as a hold that ends otherwise. */
+export function holdOf(lock: Omit<Hold, "release">, release: Hold["release"]): Hold {
+  return {
+    fence: lock.fence,
+    get signal() {
+      return lock.signal;
+    },
+    remainingMs: () => lock.remainingMs(),
+    extend: () => lock.extend(),
+    release,
+  };
 }
 
 /** The parameters of a visit. */
@@ -73,34 +87,6 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   const recorded = { ...grant, heldUntilMs, end, wroteAtMs, element, plain, fenced };
   tell({ kind: "visited", client, visit: recorded });
   return recorded;
-}
-
-/** Records how long a client may rely on its lock. */
-function believe(lock: Hold) {
-  const grantedAtMs = monotonicMs();
-  let validUntilMs = grantedAtMs;
-  const renew = (): void => {
-    const nowMs = monotonicMs(); // read first, so that a pause in between shortens the time, and never lengthens it
-    const leftMs = lock.remainingMs();
-    if (leftMs > 0) validUntilMs = nowMs + leftMs; // otherwise it ended earlier, such as during a pause
-  };
-  renew();
-  lock.signal.addEventListener("abort", () => {
-    validUntilMs = Math.min(validUntilMs, monotonicMs());
-  });
-  return {
-    grantedAtMs,
-    renew,
-    validUntilMs(): number {
-      renew(); // the lock may have been extended automatically
-      return validUntilMs;
-    },
-    end(): Pick<Visit, "heldUntilMs" | "end"> {
-      renew();
-      const nowMs = monotonicMs();
-      return { heldUntilMs: Math.min(nowMs, validUntilMs), end: nowMs < validUntilMs ? "released" : "lost" };
-    },
-  };
 }
 
 /** Sleeps; 0 is the next turn of the event loop. */

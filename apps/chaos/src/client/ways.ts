@@ -1,6 +1,6 @@
 import type { Dice } from "@holdfast/app-kit/dice";
 import { LockHeldError, type LockOptions, type Redlock, WaitTimeoutError } from "@holdfast/core";
-import { type Hold, pause } from "./visit.ts";
+import { type Hold, holdOf, pause } from "./visit.ts";
 
 /** A call for a lock. */
 export interface Call {
@@ -34,15 +34,7 @@ function acquireByUsing({ redlock, resources, options }: Call): Promise<Hold> {
           end();
           return used;
         };
-        resolve({
-          fence: lock.fence,
-          get signal() {
-            return lock.signal;
-          },
-          remainingMs: () => lock.remainingMs(),
-          extend: () => lock.extend(),
-          release,
-        });
+        resolve(holdOf(lock, release));
       });
     });
     used.catch(reject);

@@ -1,4 +1,5 @@
 /** Checks of the locks that clients held: of all locks on one resource. */
+import { type Overlap, overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
 import type { Sets, Visit } from "./visit.ts";
 
 /** What the visits of one lock show, and its sets at the end. */
@@ -41,43 +42,10 @@ export function brokenPromises(all: readonly Partial<Checks>[], isExclusive: boo
   ];
 }
 
-/** Two clients that both had the right to rely on the lock. */
-export interface Overlap {
-  readonly earlier: Visit;
-  readonly later: Visit;
-}
-
-/** Finds grants during the validity of a lock that another client held. */
-export function overlapsOf(visits: readonly Visit[]): readonly Overlap[] {
-  const found: Overlap[] = [];
-  let longest: Visit | undefined;
-  for (const later of visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs)) {
-    if (longest !== undefined && later.grantedAtMs < longest.heldUntilMs) found.push({ earlier: longest, later });
-    if (longest === undefined || later.heldUntilMs > longest.heldUntilMs) longest = later;
-  }
-  return found;
-}
-
-function describeOverlap({ earlier, later }: Overlap): string {
+function describeOverlap({ earlier, later }: Overlap<Visit>): string {
   const lateMs = Math.round(earlier.heldUntilMs - later.grantedAtMs);
   const [first, second] = [earlier, later].map(({ client, fence }) => `${client} (token ${fence})`);
   return `${second} got a lock ${lateMs} ms before that of ${first} ended: ${earlier.end}`;
-}
-
-/** Finds locks whose token is not unique, or not larger than that of a lock granted before their attempt began. */
-export function tokenFaultsOf(visits: readonly Visit[]): readonly Visit[] {
-  const completed = visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
-  const seen = new Set<number>();
-  const faults: Visit[] = [];
-  let next = 0;
-  let largestBefore = 0;
-  for (const visit of visits.toSorted((a, b) => a.attemptAtMs - b.attemptAtMs)) {
-    for (; (completed[next]?.grantedAtMs ?? Number.POSITIVE_INFINITY) < visit.attemptAtMs; next++)
-      largestBefore = Math.max(largestBefore, completed[next]?.fence ?? 0);
-    if (visit.fence <= largestBefore || seen.has(visit.fence)) faults.push(visit);
-    seen.add(visit.fence);
-  }
-  return faults;
 }
 
 /** Finds confirmed elements that are missing in the sets at the end, because another client's write undid them. */

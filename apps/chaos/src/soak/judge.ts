@@ -1,4 +1,5 @@
-import { brokenPromises, overlapsOf, tokenFaultsOf } from "../history/checks.ts";
+import { overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
+import { brokenPromises } from "../history/checks.ts";
 import type { Journal } from "../history/journal.ts";
 import type { Visit } from "../history/visit.ts";
 
