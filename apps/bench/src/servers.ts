@@ -1,5 +1,6 @@
 import { type Address, connectIoredis } from "@holdfast/app-kit/clients";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { startServer } from "@holdfast/app-kit/servers";
+import type { RedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Redis } from "ioredis";
 import { startNetwork } from "./network.ts";
@@ -63,8 +64,7 @@ export function createServers(cleanup: Cleanup) {
 }
 
 async function start(cleanup: Cleanup): Promise<Server> {
-  const server = await startRedisServer();
-  cleanup.defer(() => server.stop());
+  const server = await startServer(cleanup);
   const [redis] = await connectIoredis([server.port]);
   cleanup.defer(() => redis?.disconnect());
   return { server, redis: redis as Redis };

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startServer } from "@holdfast/app-kit/servers";
 import { createTable } from "@holdfast/postgres";
-import { startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
@@ -40,8 +40,7 @@ type Start = (isSynced: boolean, cleanup: Cleanup) => Promise<Place>;
 
 const start: Readonly<Record<StoreName, Start>> = {
   async redis(isSynced, cleanup) {
-    const server = await startRedisServer({ appendonly: isSynced });
-    cleanup.defer(() => server.stop());
+    const server = await startServer(cleanup, { appendonly: isSynced });
     return storeAt(server.url, server.pid);
   },
 

@@ -1,8 +1,9 @@
 import { type ClientLibrary, connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { connectNodes } from "@holdfast/app-kit/nodes";
+import { startServer } from "@holdfast/app-kit/servers";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import { Redlock } from "@holdfast/core";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import type { RedisServer } from "@holdfast/testkit";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Redis } from "ioredis";
@@ -19,13 +20,11 @@ const finishTimeoutMs = 5_000;
 
 /** Starts five real servers as nodes, a sixth as the database, and each worker in a process of its own. */
 export async function redisWorld(setup: Setup, tell: (visit: Visit) => void, cleanup: Cleanup): Promise<World> {
-  const start = async (appendonly: boolean): Promise<RedisServer> => {
-    const server = await startRedisServer({ appendonly });
-    cleanup.defer(() => server.stop());
-    return server;
-  };
   // The servers write to disk before they answer, so that a node that comes back has forgotten nothing.
-  const [store, ...servers] = await Promise.all([start(false), ...nodeNames.map(() => start(true))]);
+  const [store, ...servers] = await Promise.all([
+    startServer(cleanup),
+    ...nodeNames.map(() => startServer(cleanup, { appendonly: true })),
+  ]);
   const urls = servers.map(({ url }) => url);
   const serverOf = (node: string): RedisServer => servers[nodeNames.indexOf(node)] as RedisServer;
 

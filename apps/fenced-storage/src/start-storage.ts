@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startRedisServer } from "@holdfast/testkit";
+import { startServer } from "@holdfast/app-kit/servers";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import { startFencedService } from "./http/fenced-service.ts";
@@ -24,16 +24,10 @@ export async function startStorage(storage: StorageName, cleanup: Cleanup): Prom
     cleanup.defer(service.close);
     return service.url;
   }
-  return startRedis(cleanup);
+  return (await startServer(cleanup)).url;
 }
 
 /** Starts three lock servers, and resolves with their addresses. */
 export function startLockServers(cleanup: Cleanup): Promise<string[]> {
-  return Promise.all([1, 2, 3].map(() => startRedis(cleanup)));
-}
-
-async function startRedis(cleanup: Cleanup): Promise<string> {
-  const server = await startRedisServer();
-  cleanup.defer(server.stop);
-  return server.url;
+  return Promise.all([1, 2, 3].map(async () => (await startServer(cleanup)).url));
 }

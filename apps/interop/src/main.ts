@@ -1,5 +1,6 @@
 /** Lets processes of Holdfast and of other lock libraries contend for the same keys, and counts. See README.md. */
 import { parseArgs } from "node:util";
+import { integer } from "@holdfast/app-kit/program";
 import { holdContest, type Result, sum } from "./contention/arena.ts";
 import { libraries } from "./libraries/index.ts";
 import { none } from "./libraries/none.ts";
@@ -15,23 +16,18 @@ const { values } = parseArgs({
 });
 const contest = {
   libraries: values.unlocked ? [none] : libraries,
-  processes: count(values.processes),
-  clients: count(values.clients),
-  locks: count(values.locks),
+  processes: integer("--processes", values.processes, 1),
+  clients: integer("--clients", values.clients, 1),
+  locks: integer("--locks", values.locks, 1),
   limitMs: 600_000,
 };
 
-for (const servers of values.servers.split(",").map(count)) {
+for (const word of values.servers.split(",")) {
+  const servers = integer("--servers", word, 1);
   const result = await holdContest({ ...contest, servers });
   print(servers, result);
   const { lostLocks, staleTokens } = sum(result.byLibrary);
   if (result.lostUpdates + lostLocks + staleTokens > 0) process.exitCode = 1;
-}
-
-function count(word: string): number {
-  const number = Number(word);
-  if (!Number.isInteger(number) || number < 1) throw new RangeError(`${word} is not a positive integer`);
-  return number;
 }
 
 function print(servers: number, { byLibrary, lostUpdates }: Result): void {

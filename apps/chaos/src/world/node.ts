@@ -1,5 +1,6 @@
+import { startServer } from "@holdfast/app-kit/servers";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
+import type { RedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
 
@@ -27,11 +28,4 @@ export async function startNode(
   const proxies = await Promise.all(Array.from({ length: proxyCount }, () => startTcpProxy({ port })));
   for (const proxy of proxies) cleanup.defer(() => proxy.close());
   return { name, server, args, proxies, clock };
-}
-
-/** Starts a server, which the cleanup stops. */
-export async function startServer(cleanup: Cleanup, options: RedisServerOptions = {}): Promise<RedisServer> {
-  const server = await startRedisServer(options);
-  cleanup.defer(() => server.stop());
-  return server;
 }

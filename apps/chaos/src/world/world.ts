@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { startServer } from "@holdfast/app-kit/servers";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ClientMessage, ClientOrder } from "../client/messages.ts";
@@ -6,7 +7,7 @@ import { connectStore } from "../client/store.ts";
 import { names } from "../names.ts";
 import { type Client, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
-import { type ChaosNode, startNode, startServer } from "./node.ts";
+import { type ChaosNode, startNode } from "./node.ts";
 
 /** Hears of the clients. */
 export type Listener = (message: ClientMessage) => void;

@@ -1,6 +1,7 @@
+import { startServer } from "@holdfast/app-kit/servers";
 import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
-import { startRedisServer } from "@holdfast/testkit";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import type { Library } from "../libraries/library.ts";
 import { type Counts, noCounts } from "./contend.ts";
 import type { ContenderFunctions } from "./contender.ts";
@@ -43,15 +44,16 @@ export async function holdContest({
   limitMs,
   servers,
 }: Contest): Promise<Result> {
-  const [storage, ...holders] = await Promise.all(Array.from({ length: servers + 1 }, () => startRedisServer()));
-  const { port: storePort, stop } = storage as NonNullable<typeof storage>;
-  const ports = holders.map(({ port }) => port);
-  const job = { keys, locks, limitMs, clients, ports, storePort };
-  const bundle = await bundleProgram(program);
-  const contenders = libraries.flatMap(({ name }) =>
-    Array.from({ length: processes }, () => startWorkerProcess<ContenderFunctions>(bundle, { name })),
-  );
+  const cleanup = createCleanup();
   try {
+    const { port: storePort } = await startServer(cleanup);
+    const holders = await Promise.all(Array.from({ length: servers }, () => startServer(cleanup)));
+    const job = { keys, locks, limitMs, clients, ports: holders.map(({ port }) => port), storePort };
+    const bundle = await bundleProgram(program);
+    const contenders = libraries.flatMap(({ name }) =>
+      Array.from({ length: processes }, () => startWorkerProcess<ContenderFunctions>(bundle, { name })),
+    );
+    for (const { stop } of contenders) cleanup.defer(stop);
     await Promise.all(contenders.map((one) => one.call("open", startTimeoutMs, { ...job, library: one.name })));
     const counts = await Promise.all(contenders.map((one) => one.call("contend", 2 * limitMs)));
     const byLibrary = libraries.map(({ name }) => ({
@@ -60,8 +62,7 @@ export async function holdContest({
     }));
     return { byLibrary, lostUpdates: sum(counts.flat()).increments - (await numbers(storePort)) };
   } finally {
-    await Promise.all(contenders.map((one) => one.stop()));
-    await Promise.all([stop(), ...holders.map((server) => server.stop())]);
+    await cleanup.run();
   }
 }
 

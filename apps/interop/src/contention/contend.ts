@@ -14,32 +14,24 @@ export interface Task {
   readonly limitMs: number;
 }
 
-/** The results of a contender. */
-export interface Counts {
-  locks: number;
-  /** Those of the locks that covered two keys. */
-  doubleLocks: number;
-  /** Attempts that failed because another client held a key. */
-  conflicts: number;
-  /** Increments that were made under the locks. */
-  increments: number;
-  extensions: number;
-  /** Locks that could not be extended, though their ttl was far from its end. */
-  lostLocks: number;
-  /** Fencing tokens that were not larger than the one before on the same key. */
-  staleTokens: number;
-}
-
-/** All zero. */
-export const noCounts: Readonly<Counts> = {
+/** The results of a contender that has done nothing. */
+export const noCounts = {
   locks: 0,
+  /** Those of the locks that covered two keys. */
   doubleLocks: 0,
+  /** Attempts that failed because another client held a key. */
   conflicts: 0,
+  /** Increments that were made under the locks. */
   increments: 0,
   extensions: 0,
+  /** Locks that could not be extended, though their ttl was far from its end. */
   lostLocks: 0,
+  /** Fencing tokens that were not larger than the one before on the same key. */
   staleTokens: 0,
 };
+
+/** The results of a contender. */
+export type Counts = typeof noCounts;
 
 /** Far longer than the contest, so that locks end by release alone. */
 const ttlMs = 120_000;
@@ -47,7 +39,7 @@ const pauseMaxMs = 8;
 
 /** Locks, changes the protected numbers, and unlocks, repeatedly. */
 export async function contend(locker: Locker, store: Store, task: Task): Promise<Counts> {
-  const counts: Counts = { ...noCounts };
+  const counts = { ...noCounts };
   const deadlineMs = performance.now() + task.limitMs;
   while (counts.locks < task.locks) {
     if (performance.now() > deadlineMs)
