@@ -1,9 +1,9 @@
 /** `pnpm chaos`: see README.md. */
 import { runProgram } from "@holdfast/app-kit/program";
+import { writeFiles } from "@holdfast/app-kit/report";
 import { parseCommand } from "./options.ts";
 import { reportFiguresOf } from "./report/figures.ts";
 import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
-import { writeFiles } from "./report/write.ts";
 import { type Result, run } from "./run.ts";
 
 await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, cleanup, signal) => {

@@ -1,6 +1,7 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { chartSvg, type Figures, type Row } from "@holdfast/app-kit/charts";
+import type { Figures, Row } from "@holdfast/app-kit/charts";
+import { reportFiles, writeFiles } from "@holdfast/app-kit/report";
 import { everyone } from "../contenders/index.ts";
 import type { MeasureName } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
@@ -19,16 +20,10 @@ const pages = {
 /** Writes the report of a run: a page, and for libraries its charts and their figures. Resolves with the path of the page. */
 export async function writeReport(subject: keyof typeof pages, folder: string, recording: Recording): Promise<string> {
   const { name, textOf } = pages[subject];
-  await mkdir(folder, { recursive: true });
-  if (subject === "libraries") {
-    const figures = figuresOf(recording);
-    await rm(join(folder, "charts"), { recursive: true, force: true });
-    await mkdir(join(folder, "charts"));
-    for (const chart of figures.charts) await writeFile(join(folder, chart.file), chartSvg(figures, chart));
-    await writeFile(join(folder, "figures.json"), figuresText(figures));
-  }
-  await writeFile(join(folder, name), textOf(recording));
-  return join(folder, name);
+  const page = textOf(recording);
+  if (subject !== "libraries") return writeFiles(folder, new Map([[name, page]]));
+  await rm(join(folder, "charts"), { recursive: true, force: true });
+  return writeFiles(folder, reportFiles(page, figuresOf(recording)));
 }
 
 /** The content of `figures.json`. */
@@ -56,17 +51,6 @@ function figuresOf({ slices, ...run }: Recording): ReportFigures {
   const kinds = kindsOf(everyone.filter(({ name }) => measured.has(name)));
   // Charts show contenders with equal figures in the order of the rows.
   return { run, kinds, charts: chartsOf(slices), rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)) };
-}
-
-/** Writes figures as JSON, one row or chart on a line. */
-function figuresText({ run, kinds, charts, rows }: ReportFigures): string {
-  const linesOf = (values: readonly unknown[]): string => values.map(lineOf).join(",\n");
-  return `{
-"run": ${JSON.stringify(run)},
-"kinds": ${JSON.stringify(kinds)},
-"charts": [\n${linesOf(charts)}\n],
-"rows": [\n${linesOf(rows)}\n]
-}\n`;
 }
 
 function lineOf(value: unknown): string {

@@ -1,17 +1,12 @@
-import { chartSvg } from "@holdfast/app-kit/charts";
+import { reportFiles } from "@holdfast/app-kit/report";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { MembershipRun } from "./judge.ts";
 import { pictureOf, pictureTitle } from "./picture.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
 
-/** Returns the files of a report, by their paths: a page, its picture, and their figures. */
+/** Returns the files of a report, by their paths. */
 export function filesOf(options: ChaosOptions, run: MembershipRun): ReadonlyMap<string, string> {
-  const figures = { rows: [], charts: [pictureOf(run.chronicle)] };
-  return new Map([
-    ["README.md", pageOf(options, run)],
-    ["figures.json", `${JSON.stringify(figures)}\n`],
-    ...figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
-  ]);
+  return reportFiles(pageOf(options, run), { rows: [], charts: [pictureOf(run.chronicle)] });
 }
 
 /** Writes the page. */

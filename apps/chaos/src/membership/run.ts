@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { writeFiles } from "@holdfast/app-kit/report";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ChaosOptions } from "../options.ts";
-import { writeFiles } from "../report/write.ts";
 import {
   type Change,
   changesOf,

@@ -1,18 +1,10 @@
-import { chartSvg } from "@holdfast/app-kit/charts";
+import { reportFiles } from "@holdfast/app-kit/report";
 import { type NemesisRow, nemesisChartFiles, timelineFile } from "./charts.ts";
 import type { ReportFigures } from "./figures.ts";
 
 /** Returns the files of a report, by their paths. */
 export function filesOf(figures: ReportFigures): ReadonlyMap<string, string> {
-  const lists = (["rows", "charts"] as const).map((key) => {
-    const lines = figures[key].map((value) => JSON.stringify(value));
-    return `"${key}": [\n${lines.join(",\n")}\n]`;
-  });
-  return new Map([
-    ["README.md", markdownOf(figures)],
-    ["figures.json", `{\n"run": ${JSON.stringify(figures.run)},\n${lists.join(",\n")}\n}\n`],
-    ...figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
-  ]);
+  return reportFiles(markdownOf(figures), figures);
 }
 
 /** Writes the page of a run. */
