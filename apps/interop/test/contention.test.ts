@@ -7,7 +7,7 @@ import { holdfastOverIoredis } from "../src/libraries/holdfast.ts";
 import { libraries } from "../src/libraries/index.ts";
 import type { Library } from "../src/libraries/library.ts";
 import { none } from "../src/libraries/none.ts";
-import { redlock5 } from "../src/libraries/redlock5.ts";
+import { redlock5 } from "../src/libraries/others.ts";
 import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);

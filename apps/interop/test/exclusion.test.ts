@@ -1,8 +1,8 @@
 import type { RedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { holdfastOverIoredis, holdfastOverNodeRedis } from "../src/libraries/holdfast.ts";
-import { theirs } from "../src/libraries/index.ts";
 import type { HeldLock, Library, Locker } from "../src/libraries/library.ts";
+import { theirs } from "../src/libraries/others.ts";
 import { startServers, valuesOf } from "./servers.ts";
 
 const servers = await startServers(5);

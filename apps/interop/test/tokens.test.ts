@@ -3,7 +3,7 @@ import { Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { afterAll, expect, test, vi } from "vitest";
 import type { HeldLock } from "../src/libraries/library.ts";
-import { redlock5 } from "../src/libraries/redlock5.ts";
+import { redlock5 } from "../src/libraries/others.ts";
 import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);

@@ -180,8 +180,9 @@ export class Claim implements ReplyListener {
   }
 
   /**
-   * Called with the reply of a node to each request. Undoes a late grant. A failure counts as one, as it does not show what the node did. Where the reply to a release in
-   * flight may show that it came after the grant, waits for that reply, at most for `nodeTimeoutMs`.
+   * Called with each reply of a node. Undoes a late grant. A failure counts as one, as it does not show what the node
+   * did. Where the reply to a release in flight may show that it came after the grant, waits for that reply, at most for
+   * `nodeTimeoutMs`.
    */
   onReply(method: NodeCall["method"], node: LockNode, { kind, fence, isUnsent }: Vote): void {
     if (method === "release") {

@@ -37,7 +37,7 @@ export interface NodeCall {
   readonly request: unknown;
   /** The resources that events name. */
   readonly resources: readonly string[];
-  /** Whoever wants each reply or failure, even after the call has settled, but not that a node misses the deadline. */
+  /** Gets each reply or failure, even after the call has settled, but not that a node misses the deadline. */
   readonly listener?: ReplyListener;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;

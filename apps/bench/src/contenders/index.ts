@@ -6,6 +6,7 @@ import {
   type Settings,
   type StoreName,
 } from "./contender.ts";
+import { over } from "./peer.ts";
 
 const defaults: Settings = { waiting: "default", isBatching: false, isPatient: false };
 
@@ -33,24 +34,34 @@ const ofUniversal: Promises = {
   extension: "`using`",
   waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
 };
+const redlockOptions = {
+  tuned: { retryDelay: 10, retryJitter: 5, retryCount: 1_000 },
+  patient: { retryCount: -1 },
+};
+const universalOptions = { tuned: { retryDelay: 10, retryAttempts: 1_000 } };
+const [redlock, semaphore, universal] = [
+  () => import("@holdfast/app-kit/libraries/redlock"),
+  () => import("@holdfast/app-kit/libraries/redis-semaphore"),
+  () => import("@holdfast/app-kit/libraries/redlock-universal"),
+];
 const ioredisPeers: readonly Contender[] = [
-  peer(
-    "redlock 4",
-    { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" },
-    async () => (await import("./redlock.ts")).redlock4,
+  peer("redlock 4", { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" }, async () =>
+    over((await redlock()).connectRedlock4, redlockOptions),
   ),
-  peer("redlock 5 beta", ofRedlock5, async () => (await import("./redlock.ts")).redlock5),
-  peer("@sesamecare-oss/redlock", ofRedlock5, async () => (await import("./redlock.ts")).sesamecare),
-  peer(
-    "redis-semaphore",
-    { extension: "always", waiting: "polls every 10 ms for 10 s" },
-    async () => (await import("./redis-semaphore.ts")).connect,
+  peer("redlock 5 beta", ofRedlock5, async () => over((await redlock()).connectRedlock5, redlockOptions)),
+  peer("@sesamecare-oss/redlock", ofRedlock5, async () => over((await redlock()).connectSesamecare, redlockOptions)),
+  peer("redis-semaphore", { extension: "always", waiting: "polls every 10 ms for 10 s" }, async () =>
+    over((await semaphore()).connectRedisSemaphore, { tuned: { retryInterval: 2 } }),
   ),
-  peer("redlock-universal/ioredis", ofUniversal, async () => (await import("./universal.ts")).overIoredis),
+  peer("redlock-universal/ioredis", ofUniversal, async () =>
+    over((await universal()).connectUniversal, universalOptions),
+  ),
 ];
 const peers: readonly Contender[] = [
   ...ioredisPeers,
-  peer("redlock-universal/node-redis", ofUniversal, async () => (await import("./universal.ts")).overNodeRedis),
+  peer("redlock-universal/node-redis", ofUniversal, async () =>
+    over((await universal()).connectUniversalOverNodeRedis, universalOptions),
+  ),
 ];
 
 /** One of each kind of retry loop. */

@@ -52,7 +52,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Doctor: "/cli/doctor",
     "Metrics and traces": "/opentelemetry/",
     "Changing servers": "/changing-servers",
-    "Changes by a program": "/membership/",
+    "Changing servers in code": "/membership/",
   },
   Evidence: {
     Overview: "/evidence/",
