@@ -73,7 +73,14 @@ export type Tools = ReturnType<typeof toolsFor>;
 export function toolsFor(makeClient: MakeClient) {
   const client = (port: number, options?: RedisNodeOptions) => clientForTest(makeClient(port, options));
   const connected = (port: number, options?: RedisNodeOptions) => ready(client(port, options));
-  return { server: serverForTest, proxy: proxyForTest, client, connected };
+  /** Creates a server, a proxy before it, and a client that is connected through the proxy. */
+  const behindProxy = async (options?: RedisNodeOptions) => {
+    const redis = await serverForTest();
+    const network = await proxyForTest(redis);
+    const through = await connected(network.port, options);
+    return { redis, command: redis.command, network, client: through, node: through.node };
+  };
+  return { server: serverForTest, proxy: proxyForTest, client, connected, behindProxy };
 }
 
 /** Acquires, inspects and releases once, so that the server has loaded both scripts. */
@@ -82,6 +89,13 @@ export async function warmUp({ node }: ClientUnderTest): Promise<void> {
   await node.acquire(request);
   await node.inspect("warm-up");
   await node.release(request);
+}
+
+/** Cuts the connection of the client, which is not restored, and waits until the client has noticed. */
+export async function disconnect(network: TcpProxy, client: ClientUnderTest): Promise<void> {
+  await network.refuse();
+  network.cut();
+  await eventually(() => expect(client.isReady()).toBe(false));
 }
 
 /** Waits until the client has reconnected, and commands that it resent have been answered. */

@@ -27,10 +27,8 @@ export function batches(tools: Tools): void {
  *
  * @returns the server
  */
-export async function releaseOneOfTwo({ server, proxy, connected }: Tools): Promise<RedisServer> {
-  const redis = await server();
-  const network = await proxy(redis);
-  const client = await connected(network.port);
+export async function releaseOneOfTwo({ behindProxy }: Tools): Promise<RedisServer> {
+  const { redis, network, client } = await behindProxy();
   await warmUp(client);
   network.stall("requests");
   for (const owner of ["alice", "bob"]) ignore(client.node.acquire(acquireRequest(owner, { resources: [owner] })));

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import {
   type ClientUnderTest,
   comeBack,
+  disconnect,
   expectNeverClaimed,
   fenceKey,
   lockKey,
@@ -32,15 +33,11 @@ export function notConnected({ server, client, connected }: Tools): void {
 }
 
 /** Tests a release without a connection. */
-export function releaseWhileNotConnected({ server, proxy, connected }: Tools): void {
+export function releaseWhileNotConnected({ behindProxy }: Tools): void {
   test("release() is sent when the connection is restored", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
+    const { command, network, client } = await behindProxy();
     await client.node.acquire(acquireRequest("alice"));
-    await network.refuse();
-    network.cut();
-    await eventually(() => expect(client.isReady()).toBe(false));
+    await disconnect(network, client);
     const released = client.node.release(releaseRequest("alice"));
     expect(await command("GET", lockKey)).toBe("alice");
     await network.start();
@@ -50,15 +47,11 @@ export function releaseWhileNotConnected({ server, proxy, connected }: Tools): v
 }
 
 /** Tests a release after a claim that was refused without a connection. Not for clients that do not tell. */
-export function refusedClaim({ server, proxy, connected }: Tools): void {
+export function refusedClaim({ behindProxy }: Tools): void {
   test("release() of an acquire() that rejected without a connection is not queued for the next connection", async () => {
-    const redis = await server();
-    const network = await proxy(redis);
-    const client = await connected(network.port);
+    const { network, client } = await behindProxy();
     await warmUp(client);
-    await network.refuse();
-    network.cut();
-    await eventually(() => expect(client.isReady()).toBe(false));
+    await disconnect(network, client);
     await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow("the client is not connected");
     expect(await client.node.release({ ...releaseRequest("alice"), undo: true })).toEqual({ released: false });
   });
@@ -111,10 +104,9 @@ export function lostConnection({ server, connected }: Tools): void {
 }
 
 /** Tests commands queued for a connection that is never restored, in clients that do not time them out. */
-export function connectionLostForGood({ server, proxy, connected }: Tools): void {
+export function connectionLostForGood({ behindProxy }: Tools): void {
   test("acquire() and extend() in flight reject when the connection is lost permanently", async () => {
-    const network = await proxy(await server());
-    const client = await connected(network.port);
+    const { network, client } = await behindProxy();
     await warmUp(client);
     const { node } = client;
     network.stall("requests");
@@ -132,10 +124,9 @@ export function connectionLostForGood({ server, proxy, connected }: Tools): void
 }
 
 /** Tests the first claim of a node, which waits until the server is identified. */
-export function firstClaimLost({ server, proxy, connected }: Tools): void {
+export function firstClaimLost({ behindProxy }: Tools): void {
   test("acquire() of a node that has not identified its server rejects when the connection is lost permanently", async () => {
-    const network = await proxy(await server());
-    const { node } = await connected(network.port);
+    const { network, node } = await behindProxy();
     network.stall("requests");
     const claim = node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
     ignore(claim);
@@ -146,11 +137,9 @@ export function firstClaimLost({ server, proxy, connected }: Tools): void {
 }
 
 /** Tests commands queued in the client. Only a library that writes `Buffer`s late can still drop them. */
-export function fullSocket({ server, proxy, connected }: Tools): void {
+export function fullSocket({ behindProxy }: Tools): void {
   test("acquire() that the client has not written to the socket is not sent after timeoutMs", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
+    const { command, network, client } = await behindProxy();
     await warmUp(client);
     network.stall("requests");
     client.flood("x".repeat(32 * 1024 * 1024));

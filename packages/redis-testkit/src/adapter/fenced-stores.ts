@@ -1,7 +1,7 @@
 import type { FencedStore, FencedStoreOptions } from "@holdfast/redis";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { comeBack, type Tools } from "../adapter-tools.ts";
+import { comeBack, disconnect, type Tools } from "../adapter-tools.ts";
 import { eventually, shortMs } from "../timing.ts";
 
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
@@ -108,15 +108,11 @@ export function fencedDeadlines({ server, connected }: Tools): void {
 }
 
 /** Tests a store whose client reports the state of its connection. */
-export function fencedConnections({ server, proxy, connected }: Tools): void {
+export function fencedConnections({ behindProxy }: Tools): void {
   test("write() rejects immediately while the client is not connected, and is not sent later", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
+    const { command, network, client } = await behindProxy();
     const store = client.openStore();
-    await network.refuse();
-    network.cut();
-    await eventually(() => expect(client.isReady()).toBe(false));
+    await disconnect(network, client);
     await expect(store.write("key", "value", 7)).rejects.toThrow("could not write key: the client is not connected");
     await network.start();
     await comeBack(client);
@@ -124,9 +120,7 @@ export function fencedConnections({ server, proxy, connected }: Tools): void {
   });
 
   test("write() that the client has not sent by timeoutMs is not sent later", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
+    const { command, network, client } = await behindProxy();
     const store = client.openStore({ timeoutMs: shortMs });
     await client.openStore().write("another", "value", 7); // the server has the script from now on
     network.stall("requests");

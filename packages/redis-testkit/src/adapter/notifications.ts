@@ -48,7 +48,7 @@ export function watchReconnection({ server, connected }: Tools): void {
 }
 
 /** Tests watches over a connection that is open but silent. */
-export function silentSubscriber({ server, proxy, connected }: Tools): void {
+export function silentSubscriber({ server, connected, behindProxy }: Tools): void {
   test("watches that start and end while the server hangs leave at most one command queued", async () => {
     const hanging = await server();
     const { node } = await connected(hanging.port);
@@ -70,9 +70,7 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
   });
 
   test("a silent subscriber is replaced, and the next one reports releases", async () => {
-    const redis = await server();
-    const network = await proxy(redis);
-    const { node } = await connected(network.port);
+    const { redis, network, node } = await behindProxy();
     const heard = vi.fn();
     await node.watch?.(["r"], heard);
     network.halfOpen();

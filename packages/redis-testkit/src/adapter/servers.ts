@@ -38,7 +38,7 @@ export function hangingServer({ server, connected }: Tools): void {
 }
 
 /** Tests a server that has not loaded the script. */
-export function serverWithoutScript({ server, proxy, connected }: Tools): void {
+export function serverWithoutScript({ server, connected, behindProxy }: Tools): void {
   test("every operation works after SCRIPT FLUSH", async () => {
     const forgetful = await server();
     const { node } = await connected(forgetful.port);
@@ -59,9 +59,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
   });
 
   test("acquire() does not send the script after timeoutMs", async () => {
-    const cold = await server();
-    const network = await proxy(cold);
-    const { node } = await connected(network.port, unverified);
+    const { redis: cold, network, node } = await behindProxy(unverified);
     network.stall("replies");
     const acquired = node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
     ignore(acquired);
@@ -73,9 +71,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
   });
 
   test("acquire() does not send the script after its release, if another client has loaded the script meanwhile", async () => {
-    const cold = await server();
-    const network = await proxy(cold);
-    const { node } = await connected(network.port, unverified);
+    const { redis: cold, network, node } = await behindProxy(unverified);
     network.stall("replies");
     const acquired = node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
     await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
