@@ -1,19 +1,13 @@
 import { createDice } from "@holdfast/app-kit/dice";
+import type { Plan } from "./attack/stage.ts";
 import { names } from "./names.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
 /** An attack, as drawn from the seed. */
-export interface Slice {
+export interface Slice extends Plan {
   /** Starts at 1. */
   readonly number: number;
   readonly nemesis: Nemesis;
-  /** The names of its targets. */
-  readonly nodes: readonly string[];
-  readonly clients: readonly string[];
-  /** The planned duration, in milliseconds. */
-  readonly durationMs: number;
-  /** The seed for the draws of the attack. */
-  readonly seed: number;
 }
 
 /** The parameters of a schedule. */

@@ -2,12 +2,12 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Task } from "../client/messages.ts";
 import { startJournal } from "../history/journal.ts";
 import type { History } from "../history/visit.ts";
-import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
+import type { Nemesis } from "../nemeses/nemesis.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Slice } from "../schedule.ts";
 import type { Client } from "../world/client.ts";
 import type { World } from "../world/world.ts";
-import { type OpenStage, openStage } from "./stage.ts";
+import { openStage, type Stage, Stuck } from "./stage.ts";
 
 /** The resource that all clients want. */
 const resource = "chaos";
@@ -46,7 +46,7 @@ export async function attack(
 }
 
 /** Attacks. A wait that times out is a finding and does not end the run. */
-async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
+async function strike(stage: Stage, nemesis: Nemesis): Promise<string[]> {
   const stuck: string[] = [];
   const note = (error: unknown): void => {
     if (!(error instanceof Stuck)) throw error;

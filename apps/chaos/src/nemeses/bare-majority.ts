@@ -1,5 +1,6 @@
+import type { Stage } from "../attack/stage.ts";
 import type { ChaosNode } from "../world/node.ts";
-import type { Nemesis, Stage } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
 import { beginOn, onProxies, reconnect } from "./strikes.ts";
 
 /** The fault of the node beyond the minority. */

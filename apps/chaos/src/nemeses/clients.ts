@@ -1,8 +1,10 @@
 /** Attacks on clients. */
+
 import { monotonicMs } from "@holdfast/testkit/monotonic";
+import type { MessageTest, Stage } from "../attack/stage.ts";
 import type { ClientMessage } from "../client/messages.ts";
 import type { Client } from "../world/client.ts";
-import type { MessageTest, Nemesis, Stage } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
 import { onProxies, reconnect } from "./strikes.ts";
 
 const holdBack = onProxies((proxy) => proxy.stall());

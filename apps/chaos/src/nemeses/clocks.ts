@@ -1,6 +1,7 @@
 /** Attacks on the clocks of servers. */
+import type { Stage } from "../attack/stage.ts";
 import { atBareMajority } from "./bare-majority.ts";
-import type { Nemesis, Stage } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
 import { isAhead } from "./took-hold.ts";
 
 /** Far more than a ttl. */

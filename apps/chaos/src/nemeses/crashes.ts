@@ -1,10 +1,12 @@
 /** Servers that are killed and restarted. */
+
 import { readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Stage } from "../attack/stage.ts";
 import type { ChaosNode } from "../world/node.ts";
 import { atBareMajority, type Blow } from "./bare-majority.ts";
-import type { Nemesis, Stage } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
 
 type Fsync = "everysec" | "always";
 

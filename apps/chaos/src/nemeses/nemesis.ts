@@ -1,7 +1,4 @@
-import type { Dice } from "@holdfast/app-kit/dice";
-import type { ClientMessage } from "../client/messages.ts";
-import type { Client } from "../world/client.ts";
-import type { ChaosNode } from "../world/node.ts";
+import type { Stage } from "../attack/stage.ts";
 
 /** A kind of fault that is injected into real servers, processes or connections. */
 export interface Nemesis {
@@ -29,46 +26,4 @@ export interface Nemesis {
   attack(stage: Stage): Promise<void>;
   /** Restores what must not change while locks are held. */
   reset?(stage: Stage): Promise<void>;
-}
-
-/** The stage of an attack. */
-export interface Stage {
-  /** The nodes that it strikes. */
-  readonly nodes: readonly ChaosNode[];
-  /** The clients that it strikes. */
-  readonly clients: readonly Client[];
-  readonly ttlMs: number;
-  /** The duration of a fault, if nothing else ends it. */
-  readonly durationMs: number;
-  readonly dice: Dice;
-  /** Starts a fault that lasts until `heal()`. */
-  begin(lane: string, label: string, begin: () => Step, end: () => Step): Promise<void>;
-  /** Runs an action that is a fault while it runs. */
-  during(lane: string, label: string, action: () => Step): Promise<unknown>;
-  /** Runs an action whose effect lasts until the nemesis is reset. */
-  fromNowOn(lane: string, label: string, action: () => Step): Promise<void>;
-  /** Ends all faults. Safe to call more than once. */
-  heal(): Promise<void>;
-  /** Waits for `durationMs`, and for a lock that the remaining majority grants. */
-  last(): Promise<void>;
-  /** Waits. */
-  sleep(ms: number): Promise<void>;
-  /**
-   * Waits for a message of a client.
-   *
-   * @throws {Stuck} when the wait times out
-   */
-  until(what: string, isIt: MessageTest): Promise<void>;
-  /** Waits for a lock whose attempt begins after now. */
-  nextGrant(what: string): Promise<void>;
-}
-
-/** The result of an action. */
-export type Step = Promise<unknown> | unknown;
-/** Whether this is the expected message. */
-export type MessageTest = (message: ClientMessage) => boolean;
-
-/** A wait timed out. */
-export class Stuck extends Error {
-  override readonly name = "Stuck";
 }

@@ -1,6 +1,7 @@
 import type { TcpProxy } from "@holdfast/conformance/tcp-proxy";
+import type { Stage, Step } from "../attack/stage.ts";
 import type { ChaosNode } from "../world/node.ts";
-import type { Nemesis, Stage, Step } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
 
 /** What most of these nemeses are. */
 export const survivable = { kind: "survivable", nodes: "minority", clients: 0 } as const;

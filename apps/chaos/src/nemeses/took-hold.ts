@@ -1,6 +1,6 @@
 /** Checks that a fault has taken effect: an attack without effect would prove nothing. */
+import { Stuck } from "../attack/stage.ts";
 import type { ChaosNode } from "../world/node.ts";
-import { Stuck } from "./nemesis.ts";
 
 const longestMs = 10_000;
 
