@@ -1,9 +1,8 @@
 import type { Clock } from "./clock.ts";
-import type { RedlockContext } from "./context.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
-import type { NodeFailedEvent } from "./observer.ts";
+import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
@@ -64,6 +63,15 @@ export function anyVote(): boolean {
 export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
   const { yes, missing } = verdict;
   return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
+}
+
+/** The part of the context that a quorum call uses. */
+export interface CallContext {
+  readonly nodes: readonly LockNode[];
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly openCalls: OpenCalls;
+  readonly limit: RequestLimit;
 }
 
 /** Something with a deadline, and its position among the {@link OpenCalls}. */
@@ -150,7 +158,7 @@ export class OpenCalls {
 
 /** A call to all nodes at once, and the tally of their votes. */
 export class QuorumCall implements Timed {
-  readonly #context: RedlockContext;
+  readonly #context: CallContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
   readonly #votes: (Vote | undefined)[];
@@ -165,11 +173,11 @@ export class QuorumCall implements Timed {
   later: Timed | undefined;
 
   /**
-   * @param context the shared state of the `Redlock`
+   * @param context the nodes, the clock, the observer, and the other open calls
    * @param call the request to send to each node
    * @param rule how to count the votes
    */
-  constructor(context: RedlockContext, call: NodeCall, rule: VoteRule) {
+  constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
     this.#context = context;
     this.#call = call;
     this.#rule = rule;
