@@ -1,7 +1,7 @@
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
-import { commandClassOf } from "./command-class.ts";
+import { commandClassOf } from "./commands.ts";
 import { readinessOf } from "./readiness.ts";
 
 /**
@@ -34,8 +34,7 @@ function connectionOf(client: IoredisClient): FencedConnection {
   const Command = commandClassOf(client);
   if (Command === undefined) throw new TypeError("client must create commands the way ioredis clients do");
   return {
-    isReady: () => client.status === "ready",
-    whyNotReady: readinessOf(client).whyNotReady,
+    ...readinessOf(client),
     // Not `callBuffer`, which fails on a client with automatic pipelining.
     runScript(command, script, key, args) {
       const sent = new Command(command.toLowerCase(), [script, "1", key, ...args], { replyEncoding: null });

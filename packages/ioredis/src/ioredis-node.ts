@@ -9,8 +9,8 @@ import {
 } from "@holdfast/redis";
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
+import { scriptRunner } from "./commands.ts";
 import { readinessOf } from "./readiness.ts";
-import { scriptRunner } from "./script-runner.ts";
 
 /**
  * Returns a lock node over an ioredis client. You keep ownership of the client: connect it, give it an `error`
@@ -45,7 +45,6 @@ function connectionOf(client: IoredisClient): RedisConnection {
   return {
     name: nameOf(client),
     isCluster: client.isCluster,
-    isReady: () => client.status === "ready",
     ...readinessOf(client),
     runScript: scriptRunner(client),
     openSubscriber: (onMessage, onEnd) => openSubscriber(client, onMessage, onEnd),

@@ -17,24 +17,19 @@ import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
 import { clusterSlot, fenceKey, lockKey, sharersKey, slotCount, slotsError, waitingListKey } from "./keys.ts";
 import type { CallTemplate, Operation, OperationRecord } from "./operation.ts";
-import { assertCallId, nonsense, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
-import { newCallId, type Script } from "./script.ts";
+import { hashOf } from "./pending-claims.ts";
+import {
+  assertCallId,
+  newCallId,
+  nonsense,
+  readAcquire,
+  readExtend,
+  readIdentity,
+  readNodeView,
+  readRelease,
+} from "./replies.ts";
+import type { Script } from "./script.ts";
 import type { ServerIdentity } from "./server-check.ts";
-
-/**
- * Encodes requests as records, and records as calls. Each method throws if a request is invalid, or if its resources
- * cannot be locked here.
- */
-export interface Encoder {
-  acquire(request: AcquireRequest): OperationRecord<AcquireReply>;
-  extend(request: ExtendRequest): OperationRecord<ExtendReply>;
-  release(request: ReleaseRequest): OperationRecord<ReleaseReply>;
-  /** @param sharersMax the most sharers in the reply; by default all of them */
-  inspect(resource: string, sharersMax?: number): OperationRecord<NodeView>;
-  identify(request: NodeRequest): OperationRecord<ServerIdentity>;
-  /** Returns the call that runs the operations of one node in this order. */
-  call(operations: readonly Operation[]): EncodedCall;
-}
 
 let latest: { readonly options: string; readonly encoder: Encoder } | undefined;
 
@@ -47,120 +42,143 @@ let latest: { readonly options: string; readonly encoder: Encoder } | undefined;
  */
 export function encoderFor(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
   const options = JSON.stringify([prefix, restartGuardMs, isCluster]);
-  if (latest?.options !== options) latest = { options, encoder: createEncoder(prefix, restartGuardMs, isCluster) };
+  if (latest?.options !== options) latest = { options, encoder: new Encoder(prefix, restartGuardMs, isCluster) };
   return latest.encoder;
 }
 
-/** Returns a function that makes the template of calls with these operations. */
-function createTemplates(prefix: string, restartGuardMs: number, fenceKeyOf: (slot: number) => string) {
-  const addLockScriptKeys = (words: string[], resources: readonly string[]): void => {
-    for (const resource of resources) {
-      const lock = prefix + resource;
-      const slot = clusterSlot(lock);
-      words.push(lock, fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
-    }
-  };
+type Encode<Request, Answer> = (request: Request) => OperationRecord<Answer>;
 
-  return (operations: readonly Operation[], script: Script): CallTemplate => {
+/**
+ * Encodes requests as records, and records as calls. Each method throws if a request is invalid, or if its resources
+ * cannot be locked here.
+ */
+export class Encoder {
+  readonly #prefix: string;
+  readonly #restartGuardMs: number;
+  readonly #isCluster: boolean;
+  /** The keys of the fence counters that have been used, by slot. */
+  readonly #fenceKeys = new Array<string | undefined>(slotCount).fill(undefined);
+
+  constructor(prefix: string, restartGuardMs: number, isCluster: boolean) {
+    this.#prefix = prefix;
+    this.#restartGuardMs = restartGuardMs;
+    this.#isCluster = isCluster;
+  }
+
+  readonly acquire: Encode<AcquireRequest, AcquireReply> = rememberingLast((request) => {
+    assertAcquire(request);
+    const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
+    const isSimple = resources.length === 1 && !shared && takeover === "" && waiter === "";
+    const fields = [owner, String(fenceHint), String(ttlMs), String(epoch), takeover, waiter, shared ? "1" : "0"];
+    return this.#record("acquire", request, isSimple && this.#restartGuardMs === 0, fields, readAcquire);
+  });
+
+  readonly extend: Encode<ExtendRequest, ExtendReply> = rememberingLast((request) => {
+    assertExtend(request);
+    const { owner, ttlMs, fence, rejoin, shared = false } = request;
+    const fields = [owner, String(fence), String(ttlMs), shared ? "1" : "0", rejoin ? "1" : "0"];
+    return this.#record("extend", request, false, fields, readExtend);
+  });
+
+  readonly release: Encode<ReleaseRequest, ReleaseReply> = rememberingLast((request) => {
+    assertRelease(request);
+    const { resources, owner, undo = false, waiter = "" } = request;
+    const isSimple = resources.length === 1 && !undo && waiter === "";
+    return this.#record("release", request, isSimple, [owner, undo ? "0" : "1", waiter], readRelease);
+  });
+
+  /** @param sharersMax the most sharers in the reply; by default all of them */
+  inspect(resource: string, sharersMax: number = 2 ** 31): OperationRecord<NodeView> {
+    return this.#record("inspect", { resources: [resource], owner: "" }, false, [String(sharersMax)], readNodeView);
+  }
+
+  identify({ resources }: NodeRequest): OperationRecord<ServerIdentity> {
+    return this.#record("identify", { resources, owner: "" }, true, [], readIdentity);
+  }
+
+  /**
+   * Returns a record. Throws if the resources cannot be locked together, or if the ttl is longer than the guard: the
+   * server could forget the claim in a restart, and grant its resources again.
+   *
+   * @param isCommon whether the common script may be able to do the operation
+   */
+  #record<Answer>(
+    name: OperationRecord["name"],
+    { resources, owner, ttlMs = 0 }: Pick<NodeRequest, "resources" | "owner"> & { readonly ttlMs?: number },
+    isCommon: boolean,
+    fields: readonly string[],
+    read: OperationRecord<Answer>["read"],
+  ): OperationRecord<Answer> {
+    const key = lockKey(this.#prefix, resources[0] as string);
+    for (let index = 1; index < resources.length; index++) lockKey(this.#prefix, resources[index] as string);
+    const error = this.#isCluster && resources.length > 1 ? slotsError(this.#prefix, resources) : undefined;
+    if (error !== undefined) throw error;
+    const guardMs = this.#restartGuardMs;
+    if (guardMs !== 0 && ttlMs > guardMs) {
+      const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${guardMs}`;
+      throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
+    }
+    let commonKey: string | undefined;
+    if (isCommon && name === "acquire") commonKey = this.#fenceKeyOf(clusterSlot(key));
+    else if (isCommon) commonKey = name === "release" ? waitingListKey(key, clusterSlot(key)) : key;
+    const isClaim = name === "acquire" || name === "extend";
+    const ownerHash = hashOf(owner);
+    return { name, resources, isClaim, owner, ownerHash, key, commonKey, fields, read, template: noTemplate };
+  }
+
+  /** Returns the call that runs the operations of one node in this order: of the common script if it may do them all. */
+  call(operations: readonly Operation[]): EncodedCall {
+    const first = (operations[0] as Operation).record;
+    const { records } = first.template;
+    let script = commonScript;
+    let isRepeated = records.length === operations.length;
+    for (let index = 0; index < operations.length; index++) {
+      const { record, isCommon } = operations[index] as Operation;
+      if (!isCommon) script = lockScript;
+      isRepeated = isRepeated && record === records[index];
+    }
+    if (!isRepeated || first.template.script !== script) first.template = this.#templateOf(operations, script);
+    return new EncodedCall(operations, first.template);
+  }
+
+  #templateOf(operations: readonly Operation[], script: Script): CallTemplate {
     const isCommon = script === commonScript;
     const records: OperationRecord[] = [];
     const words: string[] = [];
     for (const { record } of operations) {
       records.push(record);
       if (isCommon) words.push(record.key, record.commonKey as string);
-      else addLockScriptKeys(words, record.resources);
+      else this.#addLockScriptKeys(words, record.resources);
     }
     const keyCount = words.length;
     const callId = newCallId();
     words.push(String(callId), live.repeat(records.length));
-    if (!isCommon) words.push(String(restartGuardMs));
-    for (const { name, resources, fields, rest } of records) {
+    if (!isCommon) words.push(String(this.#restartGuardMs));
+    for (const { name, resources, fields } of records) {
       words.push(name);
       if (!isCommon) words.push(String(resources.length));
-      for (const field of fields) words.push(field);
-      if (!isCommon) for (const field of rest) words.push(field);
+      const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
+      for (let index = 0; index < fieldCount; index++) words.push(fields[index] as string);
     }
     return { records, script, callId, keyCount, words, text: "", textOf: "" };
-  };
+  }
+
+  #addLockScriptKeys(words: string[], resources: readonly string[]): void {
+    for (const resource of resources) {
+      const lock = this.#prefix + resource;
+      const slot = clusterSlot(lock);
+      words.push(lock, this.#fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
+    }
+  }
+
+  #fenceKeyOf(slot: number): string {
+    this.#fenceKeys[slot] ??= fenceKey(this.#prefix, slot);
+    return this.#fenceKeys[slot];
+  }
 }
 
-function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
-  const template = noTemplate;
-  const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
-  const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
-
-  /**
-   * Returns the first lock key. Throws if the resources cannot be locked together, or if the ttl is longer than the
-   * guard: the server could forget the claim in a restart, and grant its resources again.
-   */
-  const firstKeyOf = (resources: readonly string[], ttlMs: number = 0): string => {
-    const first = lockKey(prefix, resources[0] as string);
-    for (let index = 1; index < resources.length; index++) lockKey(prefix, resources[index] as string);
-    const error = isCluster && resources.length > 1 ? slotsError(prefix, resources) : undefined;
-    if (error !== undefined) throw error;
-    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return first;
-    const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
-    throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
-  };
-
-  const templateFor = createTemplates(prefix, restartGuardMs, fenceKeyOf);
-
-  return {
-    acquire: rememberingLast((request) => {
-      assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
-      const key = firstKeyOf(resources, ttlMs);
-      const isCommon = resources.length === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
-      const commonKey = isCommon ? fenceKeyOf(clusterSlot(key)) : undefined;
-      const fields = [owner, String(fenceHint), String(ttlMs), String(epoch)];
-      const rest = isCommon ? unshared : [takeover, waiter, flag(shared)];
-      return { name: "acquire", resources, key, commonKey, fields, rest, read: readAcquire, template };
-    }),
-    extend: rememberingLast((request) => {
-      assertExtend(request);
-      const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
-      const key = firstKeyOf(resources, ttlMs);
-      const fields = [owner, String(fence), String(ttlMs), flag(shared), flag(rejoin)];
-      return { name: "extend", resources, key, commonKey: undefined, fields, rest: none, read: readExtend, template };
-    }),
-    release: rememberingLast((request) => {
-      assertRelease(request);
-      const { resources, owner, undo = false, waiter = "" } = request;
-      const key = firstKeyOf(resources);
-      const isCommon = resources.length === 1 && !undo && waiter === "";
-      const commonKey = isCommon ? waitingListKey(key, clusterSlot(key)) : undefined;
-      const rest = [flag(!undo), waiter];
-      return { name: "release", resources, key, commonKey, fields: [owner], rest, read: readRelease, template };
-    }),
-    inspect(resource, sharersMax = 2 ** 31) {
-      const key = firstKeyOf([resource]);
-      const fields = [String(sharersMax)];
-      const record = { name: "inspect", resources: [resource], key, commonKey: undefined, fields } as const;
-      return { ...record, rest: none, read: readNodeView, template };
-    },
-    identify({ resources }) {
-      const key = firstKeyOf(resources);
-      const record = { name: "identify", resources, key, commonKey: key, fields: none } as const;
-      return { ...record, rest: none, read: readIdentity, template };
-    },
-    call(operations) {
-      let script = commonScript;
-      for (const { isCommon } of operations) if (!isCommon) script = lockScript;
-      const first = (operations[0] as Operation).record;
-      if (!isOf(first.template, operations, script)) first.template = templateFor(operations, script);
-      return new EncodedCall(operations, first.template);
-    },
-  };
-}
-
-const none: readonly string[] = [];
-const unshared: readonly string[] = ["", "", "0"];
-
-function flag(isSet: boolean): "0" | "1" {
-  return isSet ? "1" : "0";
-}
-
-type Encode<Request, Answer> = (request: Request) => OperationRecord<Answer>;
+/** How many of the fields the common script takes. */
+const commonFieldsOf = { acquire: 4, extend: 0, release: 1, inspect: 0, identify: 0 };
 
 /** Caches the record of the last request, unless that request may change. */
 function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Request, Answer>): typeof encode {
@@ -178,34 +196,28 @@ function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Req
 const noOperations: readonly Operation[] = [];
 const noTemplate = { records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" };
 
-/** Returns whether the template is that of a call of these operations. */
-function isOf(template: CallTemplate, operations: readonly Operation[], script: Script): boolean {
-  const { records } = template;
-  if (template.script !== script || records.length !== operations.length) return false;
-  for (let index = 0; index < records.length; index++) {
-    if (records[index] !== (operations[index] as Operation).record) return false;
-  }
-  return true;
-}
-
 const live = ".";
 const struckOut = "x";
 
-/** A script call that runs operations of one node: of the common script if that may be able to do all of them. */
+/** A script call that runs operations of one node. */
 export class EncodedCall implements ScriptCall {
   operations: readonly Operation[];
   template: CallTemplate;
-  readonly firstKey: string;
-  readonly keyCount: number;
   /** The marks of the operations, once they have been read or have changed. */
   #marks: Buffer | undefined;
 
   constructor(operations: readonly Operation[], template: CallTemplate) {
     this.operations = operations;
     this.template = template;
-    this.firstKey = template.words[0] as string;
-    this.keyCount = template.keyCount;
     for (const operation of operations) operation.call = this;
+  }
+
+  get firstKey(): string {
+    return this.template.words[0] as string;
+  }
+
+  get keyCount(): number {
+    return this.template.keyCount;
   }
 
   keysAndArguments(): (string | Buffer)[] {
@@ -215,24 +227,16 @@ export class EncodedCall implements ScriptCall {
   }
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
-    const { template, keyCount } = this;
+    const { template } = this;
+    const { keyCount, words } = template;
     if (this.#marks !== undefined) {
       return encodeCommand([command, script, String(keyCount), ...this.keysAndArguments()]);
     }
     if (template.textOf !== script) {
-      template.text = encodeCommand([command, script, String(keyCount), ...template.words]);
+      template.text = encodeCommand([command, script, String(keyCount), ...words]);
       template.textOf = script;
     }
     return template.text;
-  }
-
-  /** Throws unless this is the reply to this call, and has an answer for each operation after the call id. */
-  assertReply(reply: unknown): asserts reply is readonly unknown[] {
-    const { callId, records } = this.template;
-    const isList = Array.isArray(reply);
-    if (isList) assertCallId(reply[0], callId);
-    if (isList && reply.length === records.length + 1) return;
-    throw nonsense(records.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
   }
 
   /** Strikes out an operation: it has no effect unless it is already written to the socket. */
@@ -241,12 +245,20 @@ export class EncodedCall implements ScriptCall {
   }
 
   /**
-   * Drops the operations of a call that was answered. Queues of clients link each command to the next: one that has
-   * survived for a while keeps all later ones, and what they refer to, until the next full garbage collection.
+   * Ends the call: returns its reply, the call id and an answer for each operation. Throws if this is the reply to
+   * something else.
+   *
+   * Drops the operations. Queues of clients link each command to the next: one that has survived for a while keeps all
+   * later ones, and what they refer to, until the next full garbage collection.
    */
-  forget(): void {
+  end(reply: unknown): readonly unknown[] {
+    const { callId, records } = this.template;
     this.operations = noOperations;
     this.template = noTemplate;
+    const isList = Array.isArray(reply);
+    if (isList && reply[0] !== callId) assertCallId(reply[0], callId);
+    if (isList && reply.length === records.length + 1) return reply;
+    throw nonsense(records.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
   }
 
   #ownMarks(): Buffer {

@@ -56,10 +56,12 @@ export function lockNames(prefix: string, resource: string): LockNames {
 export function lockKey(prefix: string, resource: string): string {
   const key = prefix + resource;
   const reserved = reservationOf(key);
-  if (reserved !== undefined) refuse(resource, `keys that begin with ${reserved.prefix} are ${reserved.use}`);
   // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
-  if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
-  return key;
+  if (reserved === undefined && isWellFormed(resource)) return key;
+  const reason = reserved
+    ? `keys that begin with ${reserved.prefix} are ${reserved.use}`
+    : "it is not well-formed Unicode";
+  throw new ConfigurationError(`cannot lock ${JSON.stringify(resource)}: ${reason}`, [resource]);
 }
 
 /**
@@ -102,10 +104,6 @@ export function slotsError(prefix: string, resources: readonly string[]): Config
       'hash tag, as in "{order:7}:payment" and "{order:7}:delivery"',
     resources,
   );
-}
-
-function refuse(resource: string, reason: string): never {
-  throw new ConfigurationError(`cannot lock ${JSON.stringify(resource)}: ${reason}`, [resource]);
 }
 
 /*
@@ -183,7 +181,8 @@ for (let bit = 0; bit < 3 * lettersOfTag; bit++) {
   }
 }
 
-const tags: string[] = [];
+/** The tags that have been used. */
+const tags = new Array<string | undefined>(slotCount).fill(undefined);
 
 /**
  * Returns the hash tag that stands for a slot: a word of six letters that belongs to it. Names of keys on servers

@@ -4,13 +4,17 @@ import type { Script } from "./script.ts";
 export interface OperationRecord<Answer = unknown> {
   readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
   readonly resources: readonly string[];
+  /** Whether it makes or extends a claim, and so does harm if it arrives late. */
+  readonly isClaim: boolean;
+  /** The owner of the claim, and a hash of it; empty and 0 if the operation does not concern one. */
+  readonly owner: string;
+  readonly ownerHash: number;
   /** The lock key of the first resource, which selects the server of a cluster. */
   readonly key: string;
   /** The second key for the common script (`common/common.lua`); undefined if that cannot do the operation. */
   readonly commonKey: string | undefined;
-  /** The fields of the record for either script, and the rest of them for the lock script. */
+  /** The fields of the record for the lock script. The common script takes the first of them. */
   readonly fields: readonly string[];
-  readonly rest: readonly string[];
   /** Reads the answer. Throws the server's error, or an error if the answer is malformed. */
   readonly read: (answer: unknown, record: OperationRecord) => Answer;
   /** The words of the latest call that began with this record. */
@@ -34,51 +38,29 @@ export interface CallTemplate {
   textOf: string;
 }
 
-/** The script call that an operation is part of. */
-interface Call {
-  /** Strikes out the operation, unless its call is already written to the socket. */
-  strikeOut(operation: Operation): void;
-}
-
 /** An operation of a node, from the request to the answer. */
-export class Operation {
+export interface Operation {
   readonly record: OperationRecord;
-  /** The owner of the claim that it makes or extends; undefined if it does no harm however late it arrives. */
-  readonly owner: string | undefined;
-  /** How long to wait for the answer once it is sent, in milliseconds. */
+  /** How long to wait for the answer once it is sent, in milliseconds; Infinity unless it is a claim. */
   readonly timeoutMs: number;
-  /** Settles with the answer. */
-  readonly answer: Promise<unknown>;
-  resolve!: (answer: unknown) => void;
-  reject!: (reason: unknown) => void;
-  /** When it times out, on the clock of `performance.now()`. */
+  /** Settle it with the answer. */
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  /** When it times out, on the clock of `performance.now()`; Infinity before it is sent. */
   endMs: number;
   /** Whether it may be sent to the common script. */
   isCommon: boolean;
   /** Whether it must have no effect if it is not yet sent. */
-  isGivenUp = false;
+  isGivenUp: boolean;
   /** The call that it was last sent with; undefined before it is sent and after the call has ended. */
   call: Call | undefined;
-  /** A hash of its owner, and its neighbours with the same hash among the pending claims of the node. */
-  ownerHash = 0;
+  /** Its neighbours with the same hash among the pending claims of the node. */
   earlier: Operation | undefined;
   later: Operation | undefined;
+}
 
-  constructor(record: OperationRecord, owner?: string, timeoutMs: number = Infinity, nowMs: number = 0) {
-    this.record = record;
-    this.isCommon = record.commonKey !== undefined;
-    this.owner = owner;
-    this.timeoutMs = timeoutMs;
-    this.endMs = nowMs + timeoutMs;
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-  }
-
-  /** Gives up the operation: it has no effect unless it is already written to the socket. */
-  giveUp(): void {
-    this.isGivenUp = true;
-    this.call?.strikeOut(this);
-  }
+/** The script call that an operation is part of. */
+interface Call {
+  /** Strikes out the operation, unless its call is already written to the socket. */
+  strikeOut(operation: Operation): void;
 }

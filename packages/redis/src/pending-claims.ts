@@ -1,6 +1,6 @@
 import { timerMaxMs } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
-import type { Operation } from "./operation.ts";
+import type { Operation, OperationRecord } from "./operation.ts";
 
 /** How often to check whether the connection of a claim that was given up is lost. */
 const lossCheckMs = 1_000;
@@ -32,7 +32,7 @@ export class PendingClaims {
   // else that a claim does.
   readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
   #timer: NodeJS.Timeout | undefined;
-  #timerEndMs = Infinity;
+  #nextCheckMs = Infinity;
   // Two generations, because nothing reports that an owner is no longer needed.
   #unsent = new Set<string>();
   #unsentBefore = new Set<string>();
@@ -41,27 +41,24 @@ export class PendingClaims {
     this.#connection = connection;
   }
 
-  /** Adds a claim at the time `nowMs` of `performance.now()`. */
-  add(claim: Operation, nowMs: number): void {
-    const owner = claim.owner as string;
-    const hash = hashOf(owner);
-    const first = this.#buckets[hash];
-    claim.ownerHash = hash;
+  /** Adds a claim that is about to be sent. */
+  add(claim: Operation): void {
+    const { owner, ownerHash } = claim.record;
+    const first = this.#buckets[ownerHash];
     claim.later = first;
     if (first) first.earlier = claim;
-    this.#buckets[hash] = claim;
+    this.#buckets[ownerHash] = claim;
     if (this.#unsent.size > 0 || this.#unsentBefore.size > 0) {
       this.#unsent.delete(owner);
       this.#unsentBefore.delete(owner);
     }
-    if (claim.endMs < this.#timerEndMs) this.#checkAt(claim.endMs, nowMs);
   }
 
   /** Removes a claim that was answered or has failed. */
   remove(claim: Operation): void {
     const { earlier, later } = claim;
     if (earlier) earlier.later = later;
-    else this.#buckets[claim.ownerHash] = later;
+    else this.#buckets[claim.record.ownerHash] = later;
     if (later) later.earlier = earlier;
     claim.earlier = undefined;
     claim.later = undefined;
@@ -77,13 +74,13 @@ export class PendingClaims {
   }
 
   /**
-   * Gives up all claims of the owner.
+   * Gives up all claims of the owner of a release.
    *
    * @returns whether it is known that the owner's `acquire`, and everything after it, was never sent
    */
-  giveUp(owner: string): boolean {
-    for (let claim = this.#buckets[hashOf(owner)]; claim; claim = claim.later) {
-      if (claim.owner !== owner || claim.isGivenUp) continue;
+  giveUpBefore({ owner, ownerHash }: OperationRecord): boolean {
+    for (let claim = this.#buckets[ownerHash]; claim; claim = claim.later) {
+      if (claim.record.owner !== owner || claim.isGivenUp) continue;
       this.#abandon(claim);
       const nowMs = performance.now();
       this.#checkAt(nowMs + lossCheckMs, nowMs);
@@ -91,10 +88,21 @@ export class PendingClaims {
     return this.#unsent.has(owner) || this.#unsentBefore.has(owner);
   }
 
+  /** Starts the timeouts of operations, which are sent now. */
+  startTimeouts(operations: readonly Operation[]): void {
+    const nowMs = performance.now();
+    let firstEndMs = Infinity;
+    for (const operation of operations) {
+      operation.endMs = nowMs + operation.timeoutMs;
+      if (operation.endMs < firstEndMs) firstEndMs = operation.endMs;
+    }
+    if (firstEndMs < this.#nextCheckMs) this.#checkAt(firstEndMs, nowMs);
+  }
+
   #checkAt(endMs: number, nowMs: number): void {
-    if (endMs >= this.#timerEndMs) return;
+    if (endMs >= this.#nextCheckMs) return;
     clearTimeout(this.#timer);
-    this.#timerEndMs = endMs;
+    this.#nextCheckMs = endMs;
     const delayMs = Math.max(checkPauseMs, Math.ceil(endMs - nowMs));
     // After a stall, the client first writes the commands that were sent in time.
     this.#timer = setTimeout(() => setImmediate(this.#check), Math.min(delayMs, timerMaxMs)).unref();
@@ -103,7 +111,7 @@ export class PendingClaims {
   readonly #check = (): void => {
     const nowMs = performance.now();
     let nextMs = Infinity;
-    this.#timerEndMs = Infinity;
+    this.#nextCheckMs = Infinity;
     for (const first of this.#buckets) {
       for (let claim = first; claim; claim = claim.later) {
         if (claim.isGivenUp) this.#rejectIfLost(claim);
@@ -120,16 +128,22 @@ export class PendingClaims {
   }
 
   #abandon(claim: Operation): void {
-    claim.giveUp();
+    giveUp(claim);
     if (claim.call !== undefined) this.#rejectIfLost(claim);
-    else if (claim.record.name === "acquire") this.refuse(claim.owner as string);
+    else if (claim.record.name === "acquire") this.refuse(claim.record.owner);
   }
+}
+
+/** Gives up an operation: it has no effect unless it is already written to the socket. */
+export function giveUp(operation: Operation): void {
+  operation.isGivenUp = true;
+  operation.call?.strikeOut(operation);
 }
 
 const hashes = 1024;
 
-/** Most owners end in random characters. */
-function hashOf(owner: string): number {
+/** Returns the hash of an owner. Most owners end in random characters. */
+export function hashOf(owner: string): number {
   const end = owner.length;
   return (owner.charCodeAt(end - 1) + 31 * owner.charCodeAt(end - 2) + 961 * owner.charCodeAt(end - 3)) & (hashes - 1);
 }

@@ -1,20 +1,9 @@
-import type {
-  AcquireReply,
-  AcquireRequest,
-  Floor,
-  FloorRequest,
-  LockNode,
-  NodeView,
-  ScanPortion,
-  ScanRequest,
-  Unwatch,
-} from "@holdfast/core/node";
+import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";
 import { channelPrefix, lockKey } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
-import type { OperationRecord } from "./operation.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { Sender } from "./sender.ts";
 import { ServerCheck } from "./server-check.ts";
@@ -75,31 +64,44 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
   const notifications = openSubscriber && new Notifications(openSubscriber);
 
-  const claim = (record: OperationRecord<AcquireReply>, request: AcquireRequest): Promise<AcquireReply> => {
-    const needsVerification = serverCheck?.begin(request);
-    const reply = sender.claim(record, request);
-    return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
+  // This and the next two are not `async`, because that creates more promises per operation.
+  const acquire: RedisNode["acquire"] = (request) => {
+    try {
+      const record = encoder.acquire(request);
+      const { timeoutMs } = request;
+      if (!connection.isReady(record.key)) return sender.afterConnecting(record, timeoutMs, () => acquire(request));
+      const needsVerification = serverCheck?.begin(request);
+      const reply = sender.send(record, timeoutMs);
+      return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
 
   const node: RedisNode = {
     name,
     verifiesServer: verifyServer,
+    acquire,
 
-    acquire: rejecting((request) => {
-      const record = encoder.acquire(request);
-      if (connection.isReady(record.key)) return claim(record, request);
-      return sender.afterConnecting(record.key, request, () => claim(record, request));
-    }),
+    extend(request) {
+      try {
+        const record = encoder.extend(request);
+        sender.assertReady(record.key);
+        return sender.send(record, request.timeoutMs);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    },
 
-    extend: rejecting((request) => {
-      const record = encoder.extend(request);
-      sender.assertReady(record.key);
-      return sender.claim(record, request);
-    }),
+    release(request) {
+      try {
+        return sender.release(encoder.release(request), request.undo === true);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    },
 
-    release: rejecting((request) => sender.release(encoder.release(request), request.owner, request.undo === true)),
-
-    inspect: rejecting((resource) => sender.inspect(encoder.inspect(resource, 100))),
+    inspect: async (resource) => sender.inspect(encoder.inspect(resource, 100)),
 
     async close() {
       notifications?.close();
@@ -116,18 +118,4 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     };
   }
   return node;
-}
-
-/**
- * Makes an operation reject with the errors that it throws. Not `async`, because that creates more promises per
- * operation.
- */
-function rejecting<Argument, Answer>(operate: (argument: Argument) => Promise<Answer>): typeof operate {
-  return (argument) => {
-    try {
-      return operate(argument);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  };
 }

@@ -8,32 +8,35 @@ import type { ServerIdentity } from "./server-check.ts";
  * an error.
  */
 
+/** Returns a random number that the reply to a call must repeat, so that the reply to another call is recognised. */
+export function newCallId(): number {
+  return Math.floor(Math.random() * 2 ** 48);
+}
+
 /**
  * Throws unless a reply begins with the id of its call. After a lost connection, some clients lose count and give each
  * command the reply to the one before it (`@redis/client` 5 can do this). The grant of another lock must not be mistaken
  * for ours.
  */
 export function assertCallId(replied: unknown, callId: number): void {
-  if (replied === callId || integerOf(replied) === callId) return;
-  throw new Error("the client returned the reply to another command");
+  if (integerOf(replied) !== callId) throw new Error("the client returned the reply to another command");
 }
 
 /** The part of a record that its answer refers to. */
 type Asked = { readonly resources: readonly string[]; readonly fields: readonly string[] };
 
-/** Reads the answer to `acquire`. The fields of the record are the owner, the hint, the ttl and the epoch. */
+/** Reads the answer to `acquire`. The fields of the record begin with the owner, the hint, the ttl and the epoch. */
 export function readAcquire(answer: unknown, { resources, fields }: Asked): AcquireReply {
-  const number = integerOf(answer);
+  const number = answer === 0 ? 0 : integerOf(answer);
   const fence = number === 0 ? Number(fields[1]) : number;
-  if (fence !== undefined && fence > 0) return { granted: true, fence };
+  if (fence > 0) return { granted: true, fence };
   const [word, first, second, third] = listOf(answer);
   const status = textOf(word);
   const ms = integerOf(first);
-  if (ms === undefined) throw nonsense("acquire", answer);
   if (status === "denied" && ms >= -1) {
     const position = integerOf(second);
     const holder = textOf(third) || undefined;
-    const held = position === undefined ? undefined : resources[position - 1];
+    const held = resources[position - 1];
     if (position === 0 || held !== undefined) {
       return {
         granted: false,
@@ -55,14 +58,14 @@ export function readAcquire(answer: unknown, { resources, fields }: Asked): Acqu
 export function readExtend(answer: unknown): ExtendReply {
   const fence = integerOf(answer);
   listOf(answer);
-  if (fence === undefined || fence < -1) throw nonsense("extend", answer);
+  if (!(fence >= -1)) throw nonsense("extend", answer);
   return fence > 0 ? { held: true, fence } : { held: false, rejoined: fence === -1 };
 }
 
 /** Reads the answer to `release`. */
 export function readRelease(answer: unknown): ReleaseReply {
-  const freed = integerOf(answer);
-  if (isCount(freed)) return { released: freed > 0 };
+  const freed = answer === 1 ? 1 : integerOf(answer);
+  if (freed >= 0) return { released: freed > 0 };
   const [word, waiter] = listOf(answer);
   const next = textOf(waiter);
   if (textOf(word) !== "next" || next === undefined) throw nonsense("release", answer);
@@ -85,8 +88,8 @@ export function readNodeView(answer: unknown): NodeView {
   const recoveringMs = integerOf(recovering);
   if (recoveringMs === -1) throw unknownUptime();
   const sharers = claims === undefined ? [] : sharersIn(claims);
-  const isComplete = isView && owner !== undefined && leftMs !== undefined && sharers !== undefined;
-  if (!isComplete || !isCount(fence) || !isCount(recoveringMs)) throw nonsense("inspect", answer);
+  const areCounts = fence >= 0 && recoveringMs >= 0 && Number.isInteger(leftMs);
+  if (!isView || owner === undefined || !areCounts || sharers === undefined) throw nonsense("inspect", answer);
   return {
     owner,
     remainingMs: leftMs < 0 ? null : leftMs,
@@ -103,7 +106,7 @@ function sharersIn(claims: unknown): readonly Sharer[] | undefined {
   for (let index = 0; index < claims.length; index += 2) {
     const owner = textOf(claims[index]);
     const remainingMs = integerOf(claims[index + 1]);
-    if (owner === undefined || !isCount(remainingMs)) return undefined;
+    if (owner === undefined || !(remainingMs >= 0)) return undefined;
     sharers.push({ owner, remainingMs });
   }
   return sharers;
@@ -116,20 +119,16 @@ function listOf(answer: unknown): readonly unknown[] {
   return answer;
 }
 
-export function isCount(value: number | undefined): value is number {
-  return value !== undefined && value >= 0;
-}
-
 function unknownUptime(): Error {
   return new Error("the server does not report its uptime: the option restartGuardMs needs the permission +info");
 }
 
-/** Reads an integer, which may be text. Returns undefined if it is none, or not a safe one. */
-export function integerOf(value: unknown): number | undefined {
+/** Reads an integer, which may be text. Returns NaN if it is none, or not a safe one. */
+export function integerOf(value: unknown): number {
   if (Number.isSafeInteger(value)) return value as number;
-  const text = textOf(value);
-  if (text === undefined || !/^(0|-?[1-9]\d*)$/.test(text)) return undefined;
-  return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+  const text = textOf(value) ?? "";
+  const number = /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : NaN;
+  return Number.isSafeInteger(number) ? number : NaN;
 }
 
 /** Reads a text, which may be bytes. Returns undefined if it is none. */

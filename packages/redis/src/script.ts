@@ -1,5 +1,5 @@
 import { messageOf } from "./client-errors.ts";
-import { assertCallId } from "./replies.ts";
+import { assertCallId, newCallId } from "./replies.ts";
 
 /** A Lua script. `pnpm lua` generates those in `generated/`. */
 export interface Script {
@@ -7,11 +7,6 @@ export interface Script {
   readonly sha: string;
   /** What `EVAL` takes. */
   readonly source: string;
-}
-
-/** Returns a random number that the reply to a call must repeat, so that the reply to another call is recognised. */
-export function newCallId(): number {
-  return Math.floor(Math.random() * 2 ** 48);
 }
 
 /** Sends a script, or its digest, with the call id as one of its arguments. Waits for at most so long. */

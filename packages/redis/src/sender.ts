@@ -1,12 +1,11 @@
-import type { NodeRequest } from "@holdfast/core/node";
 import { isAboutSlots, messageOf, notConnected, shardError } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import type { EncodedCall, Encoder } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
-import { Operation, type OperationRecord } from "./operation.ts";
-import { PendingClaims } from "./pending-claims.ts";
+import type { Operation, OperationRecord } from "./operation.ts";
+import { giveUp, PendingClaims } from "./pending-claims.ts";
 import { integerOf } from "./replies.ts";
 
 /**
@@ -17,6 +16,8 @@ const resourcesInCallMax = 64;
 
 /** The answer of the common script to an operation that it has left to the lock script. */
 const leftUndone = -1;
+
+type ScriptCommand = "EVALSHA" | "EVAL";
 
 /**
  * Sends the operations of one node, and settles each of them. The operations of one tick leave together, in order, in as
@@ -49,22 +50,36 @@ export class Sender {
   }
 
   /**
-   * Sends an operation that does harm if it arrives late, and never sends it after it was given up. Call {@link
-   * assertReady} first.
+   * Sends an operation. Call {@link assertReady} before, unless it does no harm however late it arrives. A claim is never
+   * sent after it was given up.
+   *
+   * @param timeoutMs how long a claim waits for its answer
+   * @param command `EVAL` to send it in a call of its own, with the script itself
    */
-  claim<Answer>(record: OperationRecord<Answer>, { owner, timeoutMs }: NodeRequest): Promise<Answer> {
-    const nowMs = performance.now();
-    const claim = new Operation(record, owner, timeoutMs, nowMs);
-    this.#pendingClaims.add(claim, nowMs);
-    return this.#enqueue(claim);
+  send<T>(record: OperationRecord<T>, timeoutMs: number = Infinity, command: ScriptCommand = "EVALSHA"): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const operation: Operation = {
+        record,
+        timeoutMs,
+        resolve: resolve as Operation["resolve"],
+        reject,
+        endMs: Infinity,
+        isCommon: record.commonKey !== undefined,
+        isGivenUp: false,
+        call: undefined,
+        earlier: undefined,
+        later: undefined,
+      };
+      if (record.isClaim) this.#pendingClaims.add(operation);
+      if (command === "EVAL") this.#flush(); // keeps the order
+      const isFirst = this.#queue.push(operation) === 1;
+      if (command === "EVAL" || this.#sendsOneByOne) this.#flush(command);
+      else if (isFirst) process.nextTick(this.#flush);
+    });
   }
 
   /** Makes an `acquire` once a client that connects for the first time is connected, unless it is given up before. */
-  async afterConnecting<Answer>(
-    key: string,
-    { owner, timeoutMs }: NodeRequest,
-    acquire: () => Promise<Answer>,
-  ): Promise<Answer> {
+  async afterConnecting<T>({ key, owner }: OperationRecord, timeoutMs: number, acquire: () => Promise<T>): Promise<T> {
     const connecting = this.#connection.firstConnection?.();
     if (connecting !== undefined) {
       this.#connecting.add(owner);
@@ -72,36 +87,32 @@ export class Sender {
       if (!this.#connecting.delete(owner)) throw new Error("timed out before it was sent");
     }
     this.assertReady(key, owner);
-    return acquire();
+    return acquire(); // at once: a release must not come before it
   }
 
   /**
    * Sends a release, which does no harm however late it arrives, and gives up all claims of the owner that are not yet
    * sent. Undoing an attempt of which nothing was sent needs no command.
    */
-  release<Answer>(record: OperationRecord<Answer>, owner: string, undo: boolean): Promise<Answer> {
-    if (this.#connecting.delete(owner)) this.#pendingClaims.refuse(owner);
-    const wasNeverSent = this.#pendingClaims.giveUp(owner);
-    if (undo && wasNeverSent) return Promise.resolve(record.read(0, record));
-    return this.#enqueue(new Operation(record));
+  release<T>(record: OperationRecord<T>, undo: boolean): Promise<T> {
+    if (this.#connecting.delete(record.owner)) this.#pendingClaims.refuse(record.owner);
+    const wasNeverSent = this.#pendingClaims.giveUpBefore(record);
+    return undo && wasNeverSent ? Promise.resolve(record.read(0, record)) : this.send(record);
   }
 
   /** Sends a read-only operation. */
-  inspect<Answer>(record: OperationRecord<Answer>): Promise<Answer> {
+  inspect<T>(record: OperationRecord<T>): Promise<T> {
     this.assertReady(record.key);
-    return this.#enqueue(new Operation(record));
+    return this.send(record);
   }
 
   /**
    * Asks the server for its identity, and loads the script for the claim that follows. Settles within `timeoutMs`,
    * because other claims wait for the answer.
    */
-  identify<Answer>(record: OperationRecord<Answer>, timeoutMs: number): Promise<Answer> {
+  identify<T>(record: OperationRecord<T>, timeoutMs: number): Promise<T> {
     this.assertReady(record.key);
-    this.#flush(); // keeps the order
-    const operation = new Operation(record);
-    this.#send([operation], "EVAL");
-    return within(timeoutMs, operation.answer as Promise<Answer>);
+    return within(timeoutMs, this.send(record, Infinity, "EVAL"));
   }
 
   /**
@@ -116,40 +127,32 @@ export class Sender {
     throw notConnected(this.#connection, key);
   }
 
-  #enqueue<Answer>(operation: Operation): Promise<Answer> {
-    const isFirst = this.#queue.push(operation) === 1;
-    if (this.#sendsOneByOne) this.#flush();
-    else if (isFirst) process.nextTick(this.#flush);
-    return operation.answer as Promise<Answer>;
-  }
-
   /** Sends the operations in the queue. The timeout of a claim starts now. */
-  readonly #flush = (): void => {
+  readonly #flush = (command?: ScriptCommand): void => {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    const nowMs = performance.now();
-    for (const operation of operations) operation.endMs = nowMs + operation.timeoutMs;
-    if (operations.length === 1) this.#send(operations);
-    else for (const call of splitIntoCalls(operations)) this.#send(call);
+    this.#pendingClaims.startTimeouts(operations);
+    if (operations.length === 1) this.#call(operations, command);
+    else for (const call of splitIntoCalls(operations)) this.#call(call, command);
   };
 
   /**
-   * Sends the operations in one call, except for those that are given up.
+   * Sends the operations in one call, except for those that are given up, and settles them.
    *
    * @param command `EVAL` to send the script itself
    */
-  #send(operations: readonly Operation[], command: "EVALSHA" | "EVAL" = "EVALSHA"): void {
+  #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): void {
     for (const { isGivenUp } of operations) {
       if (!isGivenUp) continue;
       const live = operations.filter((operation) => !this.#refuseIfGivenUp(operation));
-      if (live.length > 0) this.#send(live, command);
+      if (live.length > 0) this.#call(live, command);
       return;
     }
     const call = this.#encoder.call(operations);
     const { sha, source } = call.template.script;
-    const { owner, endMs } = operations[0] as Operation;
-    const isLoneClaim = this.#sendsOneByOne && operations.length === 1 && owner !== undefined;
+    const { record, endMs } = operations[0] as Operation;
+    const isLoneClaim = this.#sendsOneByOne && operations.length === 1 && record.isClaim;
     const timeLeftMs = isLoneClaim ? Math.max(0, endMs - performance.now()) : undefined;
     let reply: Promise<unknown>;
     try {
@@ -159,50 +162,49 @@ export class Sender {
     }
     reply.then(
       (value) => this.#onReply(call, value),
-      (error) => this.#onFailure(call, command, messageOf(error)),
+      (error) => this.#onFailure(operations, command, messageOf(error)),
     );
   }
 
   #onReply(call: EncodedCall, reply: unknown): void {
     const { operations, template } = call;
+    let answers: readonly unknown[];
     try {
-      call.assertReply(reply);
+      answers = call.end(reply);
     } catch (error) {
       for (const operation of operations) this.#reject(operation, error);
       return;
-    } finally {
-      call.forget();
     }
     const isCommon = template.script === commonScript;
     let left: Operation[] | undefined;
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
       const { record, resolve, reject } = operation;
-      const answer = reply[index + 1];
-      if (isCommon && answer !== 0 && integerOf(answer) === leftUndone) {
+      const answer = answers[index + 1];
+      operation.call = undefined; // it is no longer part of this call, which has forgotten it
+      if (isCommon && answer !== 0 && answer !== 1 && integerOf(answer) === leftUndone) {
         operation.isCommon = false;
-        operation.call = undefined; // it is no longer part of this call, which has forgotten it
         left ??= [];
         left.push(operation);
         continue;
       }
-      this.#end(operation);
+      if (record.isClaim) this.#pendingClaims.remove(operation);
       try {
         resolve(record.read(answer, record));
       } catch (error) {
         reject(error);
       }
     }
-    if (left) this.#send(left);
+    if (left) this.#call(left);
   }
 
-  #onFailure({ operations, firstKey }: EncodedCall, command: "EVALSHA" | "EVAL", message: string): void {
+  #onFailure(operations: readonly Operation[], command: ScriptCommand, message: string): void {
     // The source goes with the operations, so that a release does not depend on a separate step.
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
-      this.#send(operations, "EVAL");
+      this.#call(operations, "EVAL");
       return;
     }
-    const isConnected = this.#connection.isReady(firstKey);
+    const isConnected = this.#connection.isReady((operations[0] as Operation).record.key);
     if (!isConnected) this.#onDisconnected();
     // One of the operations may be the reason, for example because the user may not access its key: retry each one
     // alone. All other errors concern the server, which must not get one more request for each operation when it is in
@@ -211,7 +213,7 @@ export class Sender {
     const mayDiffer = operations.length > 1 && isConnected && (isSharded || message.startsWith("NOPERM "));
     if (mayDiffer && isSharded) this.#sendsOneByOne = true;
     for (const operation of operations) {
-      if (mayDiffer) this.#send([operation]);
+      if (mayDiffer) this.#call([operation]);
       else this.#refuse(operation, errorFor(operation, message));
     }
   }
@@ -222,7 +224,7 @@ export class Sender {
    * must have no effect then.
    */
   #refuse(operation: Operation, error: Error): void {
-    if (operation.owner !== undefined) operation.giveUp();
+    if (operation.record.isClaim) giveUp(operation);
     this.#reject(operation, error);
   }
 
@@ -236,14 +238,9 @@ export class Sender {
   }
 
   #reject(operation: Operation, error: unknown): void {
-    this.#end(operation);
-    operation.reject(error);
-  }
-
-  /** Call this just before the promise of the operation settles. */
-  #end(operation: Operation): void {
     operation.call = undefined; // a reference to the operation must not keep its call in memory
-    if (operation.owner !== undefined) this.#pendingClaims.remove(operation);
+    if (operation.record.isClaim) this.#pendingClaims.remove(operation);
+    operation.reject(error);
   }
 }
 

@@ -47,8 +47,7 @@ export class ServerCheck {
       this.#identifying ??= this.#ask(request);
       return true;
     }
-    const { servers } = request;
-    const isVoter = servers !== undefined && servers.get(identity.runId as string) === this.#vote;
+    const isVoter = request.servers?.get(identity.runId as string) === this.#vote;
     if (!isVoter || identity.isReplica) this.#assertMayVote(request, performance.now());
     return false;
   }

@@ -2,7 +2,7 @@ import { checkInteger } from "@holdfast/core/node";
 import { messageOf, notConnected } from "../client-errors.ts";
 import { within } from "../deadline.ts";
 import { fencedScript } from "../generated/fenced-script.ts";
-import { integerOf, isCount } from "../replies.ts";
+import { integerOf } from "../replies.ts";
 import { callScript, malformed } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
@@ -147,7 +147,7 @@ function readReply(reply: readonly unknown[]): FencedReply {
   const status = integerOf(reply[0]);
   const fence = integerOf(reply[1]);
   const previous = reply[2];
-  if (isCount(fence)) {
+  if (fence >= 0) {
     if (status === 0 && reply.length === 2) return { newestFence: fence };
     const isPossible = Buffer.isBuffer(previous) || previous === 1 || previous === null;
     if (status === 1 && reply.length === 3 && isPossible) return { by: fence, previous };

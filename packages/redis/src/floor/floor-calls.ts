@@ -5,7 +5,7 @@ import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
 import { fenceKey, reservationOf, slotCount } from "../keys.ts";
-import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
+import { integerOf, nonsense, textOf } from "../replies.ts";
 import { callScript } from "../script.ts";
 
 /**
@@ -64,7 +64,7 @@ export function floorCalls(
    * the next position, "0" at the end.
    */
   const find = async (position: string, runId: string, timeoutMs: number) => {
-    const pattern = `${escapeGlob(prefix)}*`;
+    const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, "\\$&")}*`; // a glob that matches only this prefix
     const findCall = async (keys: readonly string[], cursor: string, slot: string) => {
       const reply = await run(keys, ["find", cursor, runId, prefix, pattern, slot], timeoutMs);
       const [, next, ...resources] = reply.map(textOf);
@@ -179,15 +179,8 @@ function floorScriptOver(connection: RedisConnection): RunScript {
 /** Reads the reply about the counters from a slot on: how many there are, and on which run of the server. */
 function readCounters(reply: readonly unknown[], slot: number) {
   const runId = textOf(reply[0]);
-  const [count, lowest, highest, epoch] = reply.slice(1).map(integerOf);
-  const isComplete = runId !== undefined && reply.length === 5;
-  if (!isComplete || !isCount(count) || !isCount(lowest) || !isCount(highest) || !isCount(epoch)) {
-    throw nonsense("raiseFloor", reply);
-  }
+  const numbers = reply.slice(1).map(integerOf);
+  if (runId === undefined || numbers.length !== 4 || !(Math.min(...numbers) >= 0)) throw nonsense("raiseFloor", reply);
+  const [count, lowest, highest, epoch] = numbers as [number, number, number, number];
   return { slot, runId, count, lowest, highest, epoch };
-}
-
-/** Returns a glob that matches exactly this text. */
-function escapeGlob(text: string): string {
-  return text.replaceAll(/[\\*?[\]]/g, "\\$&");
 }
