@@ -73,6 +73,29 @@ async function claimAll(claim: (owner: string) => Promise<Claim>, owners: readon
 }
 
 describe("release()", () => {
+  test("is sent before no acquire() of its owner, however soon after the first connection it is called", async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      const connection = { isThere: false };
+      const words: string[] = [];
+      const runScript: RedisConnection["runScript"] = (_command, _script, call) => {
+        words.push(...call.keysAndArguments().map(String));
+        return new Promise(() => {});
+      };
+      const isReady = () => connection.isThere;
+      const node = redisNode(
+        { name: "n", isCluster: false, isReady, firstConnection: async () => {}, runScript },
+        { verifyServer: false },
+      );
+      ignore(node.acquire(acquireRequest("alice")));
+      connection.isThere = true;
+      for (let step = 0; step < steps; step++) await null;
+      ignore(node.release(releaseRequest("alice")));
+      await sending();
+      expect(words.join()).toMatch(/release/);
+      expect(words.join()).not.toMatch(/release.*acquire/);
+    }
+  });
+
   test("gives up exactly the claims of the owner, wherever they are among the others", async () => {
     for (const [owner, marks] of Object.entries({ first: "x...", middle: ".xx.", last: "...x" })) {
       const { claim, giveUp } = pending();
