@@ -101,26 +101,31 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
   const { timeoutMs, fenceTtlMs } = parseStoreOptions(options);
   const keepMs = fenceTtlMs === Infinity ? "0" : String(fenceTtlMs);
 
+  /** Resolves with the token of the last write before the call; and the value, or 1, if there was one, otherwise null. */
   const call = async (action: FencedAction, key: string, fence: number, ...fields: (string | Buffer)[]) => {
     assertKey(key);
     checkInteger("fence", fence);
     const actionBytes = Buffer.from(action);
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
-    let reply: FencedReply;
     try {
       if (!connection.isReady(key)) throw notConnected(connection, key);
       const replied = callScript(fencedScript, timeoutMs, (command, script, callId, leftMs) => {
         const args = [actionBytes, callId, String(fence), keepMs, ...fields];
         return connection.runScript(command, script, key, args, leftMs);
       });
-      reply = readReply(await within(timeoutMs, replied, late));
+      const reply = await within(timeoutMs, replied, late);
+      const status = integerOf(reply[0]);
+      const token = integerOf(reply[1]);
+      const previous = reply[2];
+      if (status === 0 && reply.length === 2 && token >= 0) throw new StaleFenceError(action, key, fence, token);
+      const isPossible = Buffer.isBuffer(previous) || previous === 1 || previous === null;
+      if (status !== 1 || reply.length !== 3 || !(token >= 0) || !isPossible) throw malformed(); // as from a proxy
+      return { by: token, previous };
     } catch (error) {
       actionBytes.write(givenUpMark); // in case the command is sent only now, or resent after a reconnection
-      if (error instanceof StoreTimeoutError) throw error;
+      if (error instanceof StoreTimeoutError || error instanceof StaleFenceError) throw error;
       throw new Error(`could not ${action} ${key}: ${messageOf(error)}`);
     }
-    if ("newestFence" in reply) throw new StaleFenceError(action, key, fence, reply.newestFence);
-    return reply;
   };
 
   return {
@@ -137,20 +142,4 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
       return previous !== null;
     },
   };
-}
-
-/** The reply to a call: its token is too old; or the token of the last write before it, and the value, or 1, if any. */
-type FencedReply = { readonly newestFence: number } | { readonly by: number; readonly previous: Buffer | 1 | null };
-
-/** Reads a reply, without its call id. Throws if it cannot be the script's, as from a proxy. */
-function readReply(reply: readonly unknown[]): FencedReply {
-  const status = integerOf(reply[0]);
-  const fence = integerOf(reply[1]);
-  const previous = reply[2];
-  if (fence >= 0) {
-    if (status === 0 && reply.length === 2) return { newestFence: fence };
-    const isPossible = Buffer.isBuffer(previous) || previous === 1 || previous === null;
-    if (status === 1 && reply.length === 3 && isPossible) return { by: fence, previous };
-  }
-  throw malformed();
 }
