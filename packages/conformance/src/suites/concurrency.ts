@@ -122,8 +122,11 @@ export const concurrencyFacts: readonly Fact[] = [
         const releases = Array.from({ length: 10 }, (_, index) =>
           (index % 2 === 0 ? world.node : world.rival).release(owner, "r"),
         );
-        await world.eventually("the next owner holds it", async () => (await world.rival.acquire(next, "r")).granted);
-        expect((await Promise.all(releases)).filter(Boolean), "releases that freed the claim").toHaveLength(1);
+        const claimed = world.eventually("the next owner holds it", async () => {
+          return (await world.rival.acquire(next, "r")).granted;
+        });
+        const [replies] = await Promise.all([Promise.all(releases), claimed]);
+        expect(replies.filter(Boolean), "releases that freed the claim").toHaveLength(1);
         await world.node.hold(next, "r");
         await world.node.release(next, "r");
       }
