@@ -12,9 +12,7 @@ const byStatement: Readonly<Record<string, string>> = {
   "release() with a waiter that is in the list already keeps it there once": "a list contains a waiter twice",
   "acquire() grants a resource that was never claimed":
     "a resource without an entry in the store counts as held, or its counter does not begin at 0",
-  "acquire() grants a resource that was released": "a release leaves the claim in the store",
   "acquire() grants several resources at once and holds each of them": "only some of several resources are claimed",
-  "acquire() grants different resources to different owners": "claims are not kept by resource",
   "acquire() denies a resource that another owner holds, through either client":
     "the node rejects instead of denying, or grants",
   "acquire() changes neither holder, ttl nor counter when it is denied":
@@ -43,8 +41,6 @@ const byStatement: Readonly<Record<string, string>> = {
   "acquire() resent by the holder does not shorten the claim": "a resent request sets the ttl again",
   "acquire() resent for several resources grants with their highest counter, and changes none":
     "a resent request for several resources returns the counter of one of them",
-  "acquire() resent after the release makes a new claim with a new fence":
-    "the owner of a released claim is remembered",
   "extend() of a held claim makes it last longer": "an extension does not set the ttl",
   "extend() of a held claim makes it last for the ttl of the request from then on":
     "an extension adds the ttl to what remains, or keeps the old one",
@@ -52,31 +48,26 @@ const byStatement: Readonly<Record<string, string>> = {
     "an extension sets the ttl even if that is shorter",
   "extend() of several held resources prolongs each, and shortens none":
     "an extension of several resources sets one ttl for all of them",
-  "extend() of a held claim raises the counter to the fence": "an extension leaves the counter alone",
-  "extend() of a held claim with a fence below the counter returns the unchanged counter":
-    "an extension sets the counter even if that is lower, or returns the fence of the request",
-  "extend() of a held claim does not advance the counter, however often it is sent": "an extension counts as a grant",
+  "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone":
+    "an extension leaves the counter alone, or sets it even if that lowers it, or returns the fence of the request",
   "extend() of several held resources raises each lower counter, and returns the highest":
     "an extension of several resources sets one counter for all of them",
   "extend() of another owner's claim returns not held, and changes neither claim nor counter":
     "an extension does not compare owners, or only after it has written",
   "extend() does not prolong another owner's claim": "an extension sets the ttl before it compares owners",
-  "extend() without rejoin of a resource never claimed changes nothing":
+  "extend() without rejoin of a resource that is free changes nothing":
     "an extension makes a claim where there is none",
-  "extend() without rejoin of a released claim changes nothing": "an extension makes a claim where there is none",
   "extend() without rejoin of an expired claim changes nothing": "an extension confirms a claim that has expired",
   "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources":
     "an extension checks only the first of several resources, or extends those that are held",
   "extend() changes nothing while another owner holds any of the resources, with or without rejoin":
     "an extension of several resources writes before it has compared all owners",
-  "extend() with rejoin claims a free resource again, and returns rejoined and not held":
-    "a rejoined claim is returned as held",
-  "extend() with rejoin claims an expired claim again": "an expired claim still counts as its owner's",
+  "extend() with rejoin claims a free resource again, and returns rejoined the first time only":
+    "a rejoined claim is returned as held, or does not count as held",
+  "extend() with rejoin claims an expired claim again, and advances the counter":
+    "an expired claim still counts as its owner's, or a rejoined one keeps its old fence",
   "extend() with rejoin makes the new claim last for the ttl of the request": "a rejoined claim gets another ttl",
-  "extend() with rejoin sent twice rejoins once, and returns held the second time":
-    "a rejoined claim does not count as held",
   "extend() with rejoin advances the counter, as a grant does": "a rejoined claim keeps its old fence",
-  "extend() with rejoin of an expired claim advances the counter": "a rejoined claim keeps its old fence",
   "extend() with rejoin sets the counter to the fence of the request if that is higher":
     "a rejoined claim ignores the fence of the request",
   "extend() with rejoin claims all of several free resources, with a fence above their highest counter":
@@ -85,8 +76,8 @@ const byStatement: Readonly<Record<string, string>> = {
     "only the free ones of several resources are rejoined",
   "extend() with rejoin changes nothing while another owner holds any of the resources":
     "the free ones of several resources are rejoined although another owner holds one",
-  "release() frees the owner's claim for the next owner": "a release leaves the claim in the store",
-  "release() keeps the counter": "a release deletes the counter with the claim",
+  "release() frees the owner's claim for the next owner, and keeps the counter":
+    "a release leaves the claim in the store, or deletes the counter with it",
   "release() frees all of several resources, and keeps each counter":
     "a release reaches only some of several resources",
   "release() of some of the resources leaves the others held": "a release frees all claims of the owner",
@@ -96,22 +87,18 @@ const byStatement: Readonly<Record<string, string>> = {
     "a release compares the owner of one resource, and frees all",
   "release() sent again changes nothing, and does not reject":
     "released is always true, or a second release is an error",
-  "release() sent again leaves the next owner's claim alone": "a release does not compare owners",
+  "release() of a released or expired claim leaves the next owner's claim alone": "a release does not compare owners",
   "release() of a resource never claimed changes nothing, and does not reject":
     "a release of a resource that is not held is an error",
   "release() leaves another owner's claim and counter alone": "a release does not compare owners",
   "release() compares owners exactly": "owners are compared in part, without case, or as patterns",
-  "release() of an expired claim frees nothing, and returns released: false":
-    "an expired claim still counts as its owner's",
-  "release() of an expired claim leaves the next owner's claim alone": "a release does not compare owners",
   "a claim lasts for at least its ttl, and then the resource is free":
     "claims end early, late or never: is the ttl in milliseconds?",
   "a claim on several resources lasts for at least its ttl on each, and then each is free":
     "only some of several resources get the ttl",
   "a claim with a ttl of 1 ms is granted and expires": "a short ttl is rounded to 0, which is no ttl",
   "a claim with a long ttl lasts without an extension": "claims end before their ttl",
-  "a claim for thirty days is granted and lasts": "a ttl of more than 2^31 milliseconds overflows",
-  "a claim can be extended by thirty days and lasts": "a ttl of more than 2^31 milliseconds overflows",
+  "a claim for thirty days is granted and extended, and lasts": "a ttl of more than 2^31 milliseconds overflows",
   "an expired claim can be neither extended nor released by its owner": "an expired claim still counts as its owner's",
   "acquire() by the owner of an expired claim makes a new claim, and the counter advances":
     "an expired claim still counts as its owner's",
@@ -123,14 +110,9 @@ const byStatement: Readonly<Record<string, string>> = {
   "fences increase strictly across releases, expiries, clients, takeovers and rejoins":
     "one way of passing on a claim does not advance the counter",
   "the counter is not lowered by a lower hint": "the hint replaces the counter",
-  "the counter is not lowered by an extension with a lower fence": "the fence of an extension replaces the counter",
-  "the counter is not changed by a denied claim, however large its hint":
-    "the counter is set before the owner is compared",
   "the fence is exactly the hint if that is above the counter": "the hint is ignored, or cut to 32 bits",
   "the fence is exactly the hint if that is the time in microseconds":
     "digits of large fences are lost, as in a floating-point number that becomes a string",
-  "the fence is exactly the hint of a client whose clock is hours ahead":
-    "the hint is clamped to less than a day ahead",
   "a hint is limited to a day ahead of the store's clock, or of the adapter's": "the hint is not clamped",
   "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock":
     "the hint is clamped to a day after the counter, and not after the clock",
@@ -143,22 +125,19 @@ const byStatement: Readonly<Record<string, string>> = {
     "the counters of several resources advance separately",
   "the fence of several resources is exactly the hint if that is above all their counters":
     "the counters of several resources advance separately",
-  "acquire() with takeover passes the claim from that owner to the new one": "takeover is ignored",
-  "acquire() with takeover advances the counter past the old owner's fence": "a takeover keeps the old fence",
+  "acquire() with takeover passes the claim to the new owner, and advances the counter":
+    "takeover is ignored, or keeps the old fence",
   "acquire() with takeover makes the claim last for the ttl of the request, if that is longer":
     "a takeover keeps the old ttl",
   "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter":
     "a takeover keeps the old ttl",
-  "acquire() with takeover resent grants again with the same fence": "a resent takeover is not recognized by its owner",
   "acquire() with takeover grants a free resource": "a takeover needs a claim to take over",
   "acquire() with takeover takes over that owner's claims together with free resources":
     "a takeover needs claims on all of the resources",
   "acquire() with takeover from an owner that does not hold the resource is denied":
     "a takeover does not compare owners",
   "acquire() with takeover compares owners exactly": "owners are compared in part, without case, or as patterns",
-  "release() by the old owner does nothing after a takeover": "the old owner's claim is still there",
-  "extend() by the old owner does nothing after a takeover": "the old owner's claim is still there",
-  "acquire() resent by the old owner is denied after a takeover": "the old owner's claim is still there",
+  "the old owner can do nothing after a takeover": "the old owner's claim is still there",
   "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing":
     "a shared request does not look for an exclusive claim",
   "acquire() of an exclusive claim changes nothing for the sharers when it is denied":
@@ -313,18 +292,14 @@ const byStatement: Readonly<Record<string, string>> = {
   "acquire() grants a free resource to any client, whichever waiter is next":
     "a waiting list decides which client is granted, not only which one is notified",
   "inspect() returns a remaining time that runs down": "inspect() returns the ttl of the claim",
-  "inspect() of a released resource returns no owner and the last fence":
-    "inspect() returns no counter for a free resource",
-  "inspect() of an expired claim returns no owner and the last fence":
-    "inspect() does not compare the end of the claim with the clock",
+  "inspect() of a free resource returns no owner and the last fence":
+    "inspect() returns no counter for a free resource, or does not compare the end of a claim with the clock",
   "acquire() rejects in time while the server is unreachable, and neither grants nor denies":
     "a lost connection is returned as a denial, or the call waits for the connection",
   "extend() rejects in time while the server is unreachable, and reports nothing about the claim":
     "a lost connection is returned as not held, or the call waits for the connection",
   "the same clients work again after each outage": "the client does not reconnect",
-  "acquire() that was rejected during an outage claims nothing afterwards":
-    "the client queues commands while it has no connection",
-  "extend() that was rejected during an outage claims nothing afterwards":
+  "acquire() and extend() that were rejected during an outage claim nothing afterwards":
     "the client queues commands while it has no connection",
   "calls that are granted, denied or resent leave no connection open": "each call opens a connection of its own",
   "outages leave no connection open": "a lost connection is replaced and not closed",

@@ -26,7 +26,7 @@ test(
       const { results } = await runVitest(
         folder,
         {},
-        / release release\(\)|caught by "release\(\) (frees|keeps|leaves)/,
+        / release release\(\)| takeover acquire\(\)|caught by "release\(\) (frees|keeps|leaves)/,
       );
       expect(results.filter(({ status }) => status === "failed")).toEqual([]);
       const passed = results.filter(({ status }) => status === "passed");

@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: "lowers the counter",
-    caughtBy: "the counter is not lowered by an extension with a lower fence",
+    caughtBy: "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone",
     from: "fence = greatest(row.fence, excluded.fence)",
     to: "fence = excluded.fence",
   },
@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: "deletes the counter with a release",
-    caughtBy: "release() keeps the counter",
+    caughtBy: "release() frees the owner's claim for the next owner, and keeps the counter",
     from: "SET sharers = excluded.sharers,",
     to: "SET fence = 0, sharers = excluded.sharers,",
   },

@@ -68,7 +68,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "deletes the counter with a release",
-    caughtBy: "release() keeps the counter",
+    caughtBy: "release() frees the owner's claim for the next owner, and keeps the counter",
     edits: [
       {
         // The tag of the slot and the prefix of the test are in the name of the waiting list.
@@ -144,12 +144,12 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "accepts a raise although the counter is already higher",
-    caughtBy: "extend() of a held claim with a fence below the counter returns the unchanged counter",
+    caughtBy: "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone",
     edits: [{ file: "fence-counters.lua", from: raised, to: "number" }],
   },
   {
     fault: "does not raise the counter in an extension",
-    caughtBy: "extend() of a held claim raises the counter to the fence",
+    caughtBy: "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone",
     edits: [{ file: "extend.lua", from: raiseInExtend, to: `if not isHeld then ${raiseInExtend} end` }],
   },
   {
@@ -159,7 +159,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "rejoins in an extension that must not rejoin",
-    caughtBy: "extend() without rejoin of a resource never claimed changes nothing",
+    caughtBy: "extend() without rejoin of a resource that is free changes nothing",
     edits: [{ file: "extend.lua", from: isLost, to: "if not isHeld and not isFree then return 0 end" }],
   },
   {
@@ -180,7 +180,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "rejoins although the claim is held",
-    caughtBy: "extend() with rejoin of a held claim does not advance the counter, however often it is sent",
+    caughtBy: "extend() with rejoin of a held claim raises a lower counter to the fence, and leaves a higher one alone",
     edits: [{ file: "extend.lua", from: isLost, to: `isHeld = isHeld and rejoin == '0' ${isLost}` }],
   },
   {
@@ -276,7 +276,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "omits the counter of a free resource from inspect()",
-    caughtBy: "inspect() of a released resource returns no owner and the last fence",
+    caughtBy: "inspect() of a free resource returns no owner and the last fence",
     edits: [
       {
         file: "inspect.lua",

@@ -50,13 +50,13 @@ export const brokenFences: readonly BrokenNode[] = [
     "both clients share the fence counter of a resource": {
       "counts fences separately in each process": { perClient: countingByItself },
     },
-    "extend() of a held claim with a fence below the counter returns the unchanged counter": {
+    "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone": {
       "confirms a fence although the counter is already higher": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held ? { held: true, fence: request.fence } : reply;
       }),
     },
-    "extend() with rejoin of a held claim raises the counter to the fence": {
+    "extend() with rejoin of a held claim raises a lower counter to the fence, and leaves a higher one alone": {
       "reports a raised counter of a held claim, but raises it only without rejoin": on(
         "extend",
         async (request, node) => {
@@ -66,7 +66,7 @@ export const brokenFences: readonly BrokenNode[] = [
         },
       ),
     },
-    "extend() with rejoin claims a free resource again, and returns rejoined and not held": {
+    "extend() with rejoin claims a free resource again, and returns rejoined the first time only": {
       "returns held after it has rejoined": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held || !reply.rejoined ? reply : node.extend(request);
@@ -196,7 +196,7 @@ export const brokenFences: readonly BrokenNode[] = [
         };
       },
     },
-    "acquire() with takeover advances the counter past the old owner's fence": {
+    "acquire() with takeover passes the claim to the new owner, and advances the counter": {
       "does not advance the counter in a takeover": (correct) => {
         const { node, forget } = forgetful(correct);
         return {
@@ -224,7 +224,7 @@ export const brokenFences: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["ownCounters"], {
-    "release() keeps the counter": {
+    "release() frees the owner's claim for the next owner, and keeps the counter": {
       "forgets the counter with the claim": (correct) => {
         const { node, forget } = forgetful(correct);
         return {

@@ -77,10 +77,8 @@ export const brokenOutages: readonly BrokenNode[] = [
         };
       },
     },
-    "acquire() that was rejected during an outage claims nothing afterwards": {
+    "acquire() and extend() that were rejected during an outage claim nothing afterwards": {
       "queues a claim that it could not send, and sends it after the outage": (node) => sentLater(node, "acquire"),
-    },
-    "extend() that was rejected during an outage claims nothing afterwards": {
       "queues an extension that it could not send, and sends it after the outage": (node) => sentLater(node, "extend"),
     },
   }),

@@ -33,13 +33,13 @@ export const brokenReplies: readonly BrokenNode[] = [
         withHeldResources(node, ({ resources }) => [...resources, "not asked for"]),
       "returns an empty list of held resources": (node) => withHeldResources(node, () => []),
     },
-    "extend() without rejoin of a resource never claimed changes nothing": {
+    "extend() without rejoin of a resource that is free changes nothing": {
       "omits rejoined when it returns not held": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return (reply.held ? reply : { held: false }) as ExtendReply;
       }),
     },
-    "release() frees the owner's claim for the next owner": {
+    "release() frees the owner's claim for the next owner, and keeps the counter": {
       "returns the number of freed resources from a release": on(
         "release",
         async (request, node) =>
@@ -84,7 +84,7 @@ export const brokenReplies: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["inspect"], {
-    "inspect() of a resource never claimed returns no owner and fence 0": {
+    "inspect() of a free resource returns no owner and the last fence": {
       "returns an undefined owner when it inspects a free resource": on("inspect", async (resource, node) => {
         const { owner, ...view } = await node.inspect(resource);
         return { ...view, owner: owner ?? undefined } as NodeView;

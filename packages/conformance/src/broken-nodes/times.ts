@@ -56,7 +56,7 @@ export const brokenTimes: readonly BrokenNode[] = [
       "keeps claims until they are released": (node) => withTtl(node, () => 365 * dayMs),
       "treats milliseconds as seconds": (node) => withTtl(node, (ttlMs) => ttlMs * 1000),
     },
-    "a claim for thirty days is granted and lasts": {
+    "a claim for thirty days is granted and extended, and lasts": {
       "ends a claim at once if its ttl in milliseconds exceeds 31 bits": (node) =>
         withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
     },
@@ -142,7 +142,7 @@ export const brokenTimes: readonly BrokenNode[] = [
         },
       ),
     },
-    "inspect() of a released resource returns no owner and the last fence": {
+    "inspect() of a free resource returns no owner and the last fence": {
       "returns no counter when it inspects a free resource": on("inspect", async (resource, node) => {
         const view = await node.inspect(resource);
         return view.owner === null ? { ...view, fence: 0 } : view;

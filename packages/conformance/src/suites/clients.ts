@@ -81,8 +81,10 @@ export const clientFacts: readonly Fact[] = [
       await node.grant("alice", "a");
       await rival.grant("bob", "b");
       for (const client of [node, rival]) {
-        await client.deny("carol", "a");
-        await client.deny("carol", "b");
+        for (const [owner, resource] of [["alice", "a"] as const, ["bob", "b"] as const]) {
+          await client.deny("carol", resource);
+          await client.hold(owner, resource);
+        }
       }
     },
 

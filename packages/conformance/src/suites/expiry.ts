@@ -203,20 +203,16 @@ export const expiryFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["longTtl"], {
     // A 32-bit timer fires at once if it should last for more than 24.8 days.
-    "a claim for thirty days is granted and lasts": async (world) => {
-      await world.node.grant("alice", "r", { ttlMs: thirtyDaysMs });
+    "a claim for thirty days is granted and extended, and lasts": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r", { ttlMs: thirtyDaysMs });
       await world.pass(momentMs);
-      const retryAfterMs = (await world.rival.deny("bob", "r")) ?? thirtyDaysMs;
+      const retryAfterMs = (await rival.deny("bob", "r")) ?? thirtyDaysMs;
       expect(retryAfterMs).toBeGreaterThan(29 * dayMs);
+      await node.grant("carol", "extended");
+      await node.hold("carol", "extended", { ttlMs: thirtyDaysMs });
       await world.leap(29 * dayMs);
-      await world.rival.deny("bob", "r");
-    },
-
-    "a claim can be extended by thirty days and lasts": async (world) => {
-      await world.node.grant("alice", "r");
-      await world.node.hold("alice", "r", { ttlMs: thirtyDaysMs });
-      await world.leap(29 * dayMs);
-      await world.rival.deny("bob", "r");
+      for (const resource of ["r", "extended"]) await rival.deny("bob", resource);
     },
   }),
   ...factsNeeding(["sharing"], {

@@ -8,10 +8,6 @@ import { briefMs, claimAndExpire, claimWhenFree, expireBriefClaims, nextFence, w
 /** The facts about {@link LockNode.inspect}, if the node offers it. */
 export const inspectFacts: readonly Fact[] = [
   ...factsNeeding(["inspect"], {
-    "inspect() of a resource never claimed returns no owner and fence 0": async ({ node }) => {
-      expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
-    },
-
     "inspect() returns the owner, the remaining time and the fence to either client": async (world) => {
       const { node, rival, endsExactly } = world;
       const fence = await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 });
@@ -32,17 +28,18 @@ export const inspectFacts: readonly Fact[] = [
       expect(after).toBeLessThanOrEqual(before);
     },
 
-    "inspect() of a released resource returns no owner and the last fence": async ({ node, rival }) => {
+    "inspect() of a free resource returns no owner and the last fence": async (world) => {
+      const { node, rival } = world;
+      for (const client of [node, rival]) {
+        expect(await client.inspect("never claimed")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+      }
       const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
       await node.release("alice", "r");
       for (const client of [node, rival]) {
         expect(await client.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
       }
-    },
-
-    "inspect() of an expired claim returns no owner and the last fence": async (world) => {
-      const fence = await claimAndExpire(world, "alice", "r");
-      expect(await world.node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: afterExpiry(fence) });
+      const expired = await claimAndExpire(world, "bob", "r");
+      expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: afterExpiry(expired) });
     },
 
     "inspect() returns the remaining time and the fence that an extension set": async ({ node, endsExactly }) => {

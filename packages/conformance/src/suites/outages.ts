@@ -128,23 +128,17 @@ export const outageFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() that was rejected during an outage claims nothing afterwards": async (world) => {
+    "acquire() and extend() that were rejected during an outage claim nothing afterwards": async (world) => {
       await world.server.stop();
-      for (const client of [world.node, world.rival]) {
-        await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest("alice")));
+      for (const { node } of [world.node, world.rival]) {
+        await expectRejection(world, "acquire()", () => node.acquire(acquireRequest("alice")));
+        await expectRejection(world, "extend()", () => node.extend(extendRequest("alice", true)));
       }
       await recover(world);
       // A queued claim would have arrived before the calls that show that the server is back.
       const fence = await nextFence(world.node, "r");
       expect(fence).toEqual(afterOutage(1));
       expect(await nextFence(world.rival, "r")).toBe(fence + 1);
-    },
-
-    "extend() that was rejected during an outage claims nothing afterwards": async (world) => {
-      await world.server.stop();
-      await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", true)));
-      await recover(world);
-      expect(await nextFence(world.node, "r")).toEqual(afterOutage(1));
     },
 
     "acquire() in flight when an outage begins is undone by a release, whenever that arrives": async (world) => {

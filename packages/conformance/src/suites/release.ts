@@ -7,16 +7,10 @@ import { claimAndExpire, nextFence } from "../world/world.ts";
 export const releaseFacts: readonly Fact[] = [
   ...facts({
     // The claims that `release` frees.
-    "release() frees the owner's claim for the next owner": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      expect(await node.release("alice", "r")).toBe(true);
-      await rival.grant("bob", "r");
-    },
-
-    "release() keeps the counter": async ({ node, rival }) => {
+    "release() frees the owner's claim for the next owner, and keeps the counter": async ({ node, rival }) => {
       const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
-      await node.release("alice", "r");
-      expect(await nextFence(rival, "r")).toBe(fence + 1);
+      expect(await node.release("alice", "r")).toBe(true);
+      expect(await rival.grant("bob", "r")).toBe(fence + 1);
     },
 
     // The claims and counters that `release` does not change.
@@ -26,14 +20,6 @@ export const releaseFacts: readonly Fact[] = [
       expect(await node.release("alice", "r")).toBe(false);
       expect(await rival.release("alice", "r")).toBe(false);
       expect(await nextFence(rival, "r")).toBe(fence + 1);
-    },
-
-    "release() sent again leaves the next owner's claim alone": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await node.release("alice", "r");
-      await rival.grant("bob", "r");
-      expect(await node.release("alice", "r")).toBe(false);
-      await rival.hold("bob", "r");
     },
 
     "release() of a resource never claimed changes nothing, and does not reject": async ({ node, rival }) => {
@@ -56,16 +42,16 @@ export const releaseFacts: readonly Fact[] = [
       await node.hold("Alice 1", "r");
     },
 
-    "release() of an expired claim frees nothing, and returns released: false": async (world) => {
-      await claimAndExpire(world, "alice", "r");
-      expect(await world.node.release("alice", "r")).toBe(false);
-    },
-
-    "release() of an expired claim leaves the next owner's claim alone": async (world) => {
-      await claimAndExpire(world, "alice", "r");
-      await world.rival.grant("bob", "r");
-      expect(await world.node.release("alice", "r")).toBe(false);
-      await world.rival.hold("bob", "r");
+    "release() of a released or expired claim leaves the next owner's claim alone": async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "released");
+      await node.release("alice", "released");
+      await claimAndExpire(world, "alice", "expired");
+      for (const resource of ["released", "expired"]) {
+        await rival.grant("bob", resource);
+        expect(await node.release("alice", resource)).toBe(false);
+        await rival.hold("bob", resource);
+      }
     },
   }),
   ...factsNeeding(["severalResources"], {

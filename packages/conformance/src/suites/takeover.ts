@@ -9,16 +9,13 @@ import { listedAsHeld } from "./acquire.ts";
 export const takeoverFacts: readonly Fact[] = [
   ...factsNeeding(["takeover"], {
     // The claims that a takeover grants.
-    "acquire() with takeover passes the claim from that owner to the new one": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await node.grant("bob", "r", { takeover: "alice" });
+    "acquire() with takeover passes the claim to the new owner, and advances the counter": async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      for (const client of [node, rival]) {
+        expect(await client.grant("bob", "r", { takeover: "alice", fenceHint: 5 }), "sent again").toBe(fence + 1);
+      }
       await rival.hold("bob", "r");
       await rival.deny("carol", "r");
-    },
-
-    "acquire() with takeover advances the counter past the old owner's fence": async ({ node, rival }) => {
-      const fence = await node.grant("alice", "r", { fenceHint: 10 });
-      expect(await node.grant("bob", "r", { takeover: "alice", fenceHint: 5 })).toBe(fence + 1);
       expect(await rival.grant("carol", "r", { takeover: "bob", fenceHint: 1_000 })).toBe(1_000);
     },
 
@@ -38,36 +35,17 @@ export const takeoverFacts: readonly Fact[] = [
       await expectKeptFor(world, "r", 40, startMs);
     },
 
-    "acquire() with takeover resent grants again with the same fence": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      const fence = await node.grant("bob", "r", { takeover: "alice" });
-      expect(await rival.grant("bob", "r", { takeover: "alice" })).toBe(fence);
-    },
-
-    // The calls of an owner whose claim was taken over.
-    "release() by the old owner does nothing after a takeover": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await node.grant("bob", "r", { takeover: "alice" });
-      expect(await node.release("alice", "r")).toBe(false);
-      await rival.hold("bob", "r");
-    },
-
-    "extend() by the old owner does nothing after a takeover": async ({ node, rival, pass }) => {
+    "the old owner can do nothing after a takeover": async ({ node, rival, pass }) => {
       await node.grant("alice", "r");
       const fence = await node.grant("bob", "r", { takeover: "alice" });
       for (const rejoin of [false, true]) {
         const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
         expect(reply).toEqual({ held: false, rejoined: false });
       }
+      expect(await node.release("alice", "r")).toBe(false);
+      await node.deny("alice", "r");
       await pass(momentMs);
       expect(await rival.hold("bob", "r")).toBe(fence);
-    },
-
-    "acquire() resent by the old owner is denied after a takeover": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await node.grant("bob", "r", { takeover: "alice" });
-      await node.deny("alice", "r");
-      await rival.hold("bob", "r");
     },
   }),
   ...facts({
