@@ -1,25 +1,12 @@
 import type { Argv, CommandModule, Options } from "yargs";
-import { exitCodesHelp, UsageError } from "../exit-codes.ts";
-import { parseDuration } from "../options/duration.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
-import { printMessage } from "../output/print.ts";
-import { defaultLabel } from "../run/label.ts";
-import { narrator } from "../run/narrator.ts";
-import { type LeadOptions, runAsLeader } from "../run/run-as-leader.ts";
-import { withLockService } from "../servers/lock-service.ts";
-import { listenToSignals } from "../signals.ts";
+import { exitCodesHelp } from "../exit-codes.ts";
+import { withServerOptions } from "../options/server-options.ts";
+import { runAsLeader } from "../run/run-as-leader.ts";
+import { defaultKillAfter, readSupervised, type SupervisedArguments, supervised } from "./supervised.ts";
 
-interface LeadArguments extends ServerArguments {
+interface LeadArguments extends SupervisedArguments {
   readonly name: string;
-  readonly maxHold: string | undefined;
-  readonly killAfter: string | undefined;
-  readonly label: string | undefined;
-  readonly processGroup: boolean | undefined;
-  readonly verbose: boolean | undefined;
-  readonly "--"?: readonly string[];
 }
-
-const defaultKillAfter = "10s";
 
 const group = "Term:";
 const text = { type: "string", requiresArg: true, group } as const;
@@ -49,36 +36,7 @@ export const leadCommand: CommandModule<object, LeadArguments> = {
 };
 
 async function lead(args: LeadArguments): Promise<number> {
-  const options = readLeadOptions(args);
-  const servers = await readServerOptions(args, process.env);
-  const signals = listenToSignals();
-  try {
-    const observer = narrator(printMessage, {
-      isVerbose: args.verbose === true,
-      isAtTerminal: process.stderr.isTTY === true,
-    });
-    const { interrupted } = signals;
-    return await withLockService(servers, { observer, interrupted }, (service) =>
-      runAsLeader(options, service, signals),
-    );
-  } finally {
-    signals.stopListening();
-  }
-}
-
-function readLeadOptions(args: LeadArguments): LeadOptions {
-  const [command, ...commandArguments] = args["--"] ?? [];
-  if (command === undefined) {
-    throw new UsageError("no command to run: write it after --, as in lead scheduler -- ./scheduler");
-  }
-  const maxHold = only("--max-hold", args.maxHold);
-  return {
-    name: args.name,
-    command,
-    commandArguments,
-    maxHoldMs: maxHold === undefined ? Infinity : parseDuration("--max-hold", maxHold),
-    killAfterMs: parseDuration("--kill-after", only("--kill-after", args.killAfter) ?? defaultKillAfter),
-    label: only("--label", args.label) ?? defaultLabel(),
-    inGroup: args.processGroup === true,
-  };
+  const options = { ...readSupervised(args, "lead scheduler -- ./scheduler"), name: args.name };
+  const isAtTerminal = process.stderr.isTTY === true;
+  return supervised(args, { isAtTerminal }, (service, signals) => runAsLeader(options, service, signals));
 }

@@ -2,43 +2,27 @@ import type { Argv, CommandModule, Options } from "yargs";
 import { exitCodes, exitCodesHelp, UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
 import { readPlainArguments } from "../options/plain-arguments.ts";
-import {
-  only,
-  readServerOptions,
-  type ServerArguments,
-  serverOptionDefinitions,
-  withServerOptions,
-} from "../options/server-options.ts";
-import { printMessage } from "../output/print.ts";
-import { defaultLabel } from "../run/label.ts";
-import { narrator } from "../run/narrator.ts";
+import { only, serverOptionDefinitions, withServerOptions } from "../options/server-options.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
-import { withLockService } from "../servers/lock-service.ts";
-import { listenToSignals } from "../signals.ts";
+import { defaultKillAfter, readSupervised, type SupervisedArguments, supervised } from "./supervised.ts";
 
-interface RunArguments extends ServerArguments {
+interface RunArguments extends SupervisedArguments {
   readonly resource: readonly string[] | undefined;
   readonly wait: string | undefined;
   readonly noWait: boolean | undefined;
-  readonly maxHold: string | undefined;
-  readonly killAfter: string | undefined;
   readonly conflictExitCode: string | undefined;
-  readonly label: string | undefined;
   readonly permits: string | undefined;
   readonly shared: boolean | undefined;
-  readonly processGroup: boolean | undefined;
-  readonly verbose: boolean | undefined;
-  readonly "--"?: readonly string[];
 }
 
-const defaults = { wait: "10s", killAfter: "10s" } as const;
+const defaultWait = "10s";
 
 const group = "Lock:";
 const text = { type: "string", requiresArg: true, group } as const;
 
 const flag = { type: "boolean", group } as const;
 const lockOptions: Readonly<Record<string, Options>> = {
-  wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaults.wait})` },
+  wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaultWait})` },
   "no-wait": { ...flag, conflicts: "wait", describe: "Try once, without waiting" },
   "conflict-exit-code": {
     ...text,
@@ -46,7 +30,7 @@ const lockOptions: Readonly<Record<string, Options>> = {
     describe: `Exit code when another owner holds the lock (default: ${exitCodes.held})`,
   },
   "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
-  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaults.killAfter})` },
+  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaultKillAfter})` },
   label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
   shared: { ...flag, conflicts: "permits", describe: "Share the lock with others that share it, as readers do" },
   permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
@@ -94,45 +78,25 @@ export function readPlainRun([name, ...words]: readonly string[]): RunArguments 
 
 async function run(args: RunArguments): Promise<number> {
   const options = readRunOptions(args);
-  const servers = await readServerOptions(args, process.env);
-  const signals = listenToSignals();
-  try {
-    const isVerbose = args.verbose === true;
-    const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
-    const semaphore = options.permits && options.resources[0];
-    const observer = narrator(printMessage, { isVerbose, isAtTerminal, semaphore });
-    const { interrupted } = signals;
-    return await withLockService(servers, { observer, interrupted }, (service) =>
-      runUnderLock(options, service, signals),
-    );
-  } finally {
-    signals.stopListening();
-  }
+  const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
+  const semaphore = options.permits && options.resources[0];
+  return supervised(args, { isAtTerminal, semaphore }, (service, signals) => runUnderLock(options, service, signals));
 }
 
 function readRunOptions(args: RunArguments): RunOptions {
-  const [command, ...commandArguments] = args["--"] ?? [];
-  if (command === undefined)
-    throw new UsageError("no command to run: write it after --, as in run backup -- ./backup.sh");
-  const maxHold = only("--max-hold", args.maxHold);
   const resources = args.resource ?? [];
   return {
+    ...readSupervised(args, "run backup -- ./backup.sh"),
     resources,
     mode: args.shared === true ? "shared" : "exclusive",
     permits: readPermits(only("--permits", args.permits), resources),
-    command,
-    commandArguments,
     waitMs: readWait(args),
     conflictExitCode: readConflictExitCode(args),
-    maxHoldMs: maxHold === undefined ? Infinity : parseDuration("--max-hold", maxHold),
-    killAfterMs: parseDuration("--kill-after", only("--kill-after", args.killAfter) ?? defaults.killAfter),
-    label: only("--label", args.label) ?? defaultLabel(),
-    inGroup: args.processGroup === true,
   };
 }
 
 function readWait(args: RunArguments): number {
-  const wait = only("--wait", args.wait) ?? defaults.wait;
+  const wait = only("--wait", args.wait) ?? defaultWait;
   if (args.noWait === true) return 0;
   return wait === "forever" ? Infinity : parseDuration("--wait", wait);
 }

@@ -9,9 +9,6 @@ import { type SupervisedCommand, supervise } from "./supervise.ts";
 export interface LeadOptions extends SupervisedCommand {
   /** The name of the election. */
   readonly name: string;
-  /** The longest term, in milliseconds. */
-  readonly maxHoldMs: number;
-  readonly label: string;
 }
 
 /**

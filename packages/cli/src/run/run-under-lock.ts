@@ -20,9 +20,6 @@ export interface RunOptions extends SupervisedCommand {
   readonly waitMs: number;
   /** The exit code if another owner holds the lock for that long. */
   readonly conflictExitCode: number;
-  /** The longest time to hold the lock, in milliseconds. */
-  readonly maxHoldMs: number;
-  readonly label: string;
 }
 
 /**

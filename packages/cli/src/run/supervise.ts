@@ -11,6 +11,10 @@ export interface SupervisedCommand {
   readonly killAfterMs: number;
   /** Whether the command leads its own process group. */
   readonly inGroup: boolean;
+  /** The longest time to hold the lock, in milliseconds. */
+  readonly maxHoldMs: number;
+  /** The label that shows people the holder. */
+  readonly label: string;
 }
 
 /** A lock, the permits of a semaphore, or the term of a leader. */
