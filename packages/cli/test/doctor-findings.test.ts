@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { kinds } from "../src/doctor/catalogue.ts";
+import { kinds } from "../src/doctor/judge.ts";
 import { doctorPage } from "./doctor/page.ts";
 import { stopSharedDatabase } from "./doctor/postgres-lab.ts";
 import { situations } from "./doctor/situations.ts";

@@ -11,8 +11,7 @@ import {
 } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
 import { terminalOf } from "../output/terminal.ts";
-import { withLockService } from "../servers/lock-service.ts";
-import type { Server } from "../servers/server.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 
 interface DoctorArguments extends ServerArguments {
@@ -42,16 +41,16 @@ export const doctorCommand: CommandModule<object, DoctorArguments> = {
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to inspect");
-    process.exitCode = await withLockService(options, {}, ({ servers }) => doctor(args, options, servers));
+    process.exitCode = await withLockService(options, {}, (service) => doctor(args, options, service));
   },
 };
 
 async function doctor(
   { require, json }: DoctorArguments,
   options: ServerOptions,
-  servers: readonly Server[],
+  { servers, nodeTimeoutMs }: LockService,
 ): Promise<number> {
-  const report = await examine(servers, options, require);
+  const report = await examine(servers, { ...options, nodeTimeoutMs }, require);
   print(json ? JSON.stringify(report) : renderReport(report, terminalOf(process.stdout, process.env)));
   return exitCodeOf(report);
 }

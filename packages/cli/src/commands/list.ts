@@ -6,13 +6,7 @@ import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
 import { parseDuration } from "../options/duration.ts";
-import {
-  nodeTimeoutOf,
-  only,
-  readServerOptions,
-  type ServerArguments,
-  withServerOptions,
-} from "../options/server-options.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
 import { print, printable, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
@@ -56,10 +50,9 @@ export const listCommand: CommandModule<object, ListArguments> = {
     const searchTimeoutMs = parseDuration("--timeout", only("--timeout", args.timeout) ?? defaults.timeout);
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to search");
-    process.exitCode = await withLockService(options, {}, async (service) => {
-      const nodeTimeoutMs = await nodeTimeoutOf(options, service.nodes);
-      const search = { pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs, nodeTimeoutMs };
-      return list(args, search, service);
+    process.exitCode = await withLockService(options, {}, (service) => {
+      const { nodeTimeoutMs } = service;
+      return list(args, { pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs, nodeTimeoutMs }, service);
     });
   },
 };

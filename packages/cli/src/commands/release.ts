@@ -5,13 +5,7 @@ import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionText, ownersOn } from "../inspect/inspection-report.ts";
-import {
-  nodeTimeoutOf,
-  only,
-  readServerOptions,
-  type ServerArguments,
-  withServerOptions,
-} from "../options/server-options.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
@@ -55,17 +49,14 @@ export const releaseCommand: CommandModule<object, ReleaseArguments> = {
   handler: async (args) => {
     const servers = await readServerOptions(args, process.env);
     const owner = only("--owner", args.owner) ?? "";
-    process.exitCode = await withLockService(servers, {}, async (service) =>
-      release(args, owner, await nodeTimeoutOf(servers, service.nodes), service),
-    );
+    process.exitCode = await withLockService(servers, {}, (service) => release(args, owner, service));
   },
 };
 
 async function release(
   { resource, yes }: ReleaseArguments,
   owner: string,
-  timeoutMs: number,
-  { redlock, nodes, servers, joint }: LockService,
+  { redlock, nodes, servers, nodeTimeoutMs, joint }: LockService,
 ): Promise<number> {
   const inspection = await withUsageErrors(() => redlock.inspect(resource));
   print(inspectionText(inspection, servers));
@@ -81,7 +72,7 @@ async function release(
     return exitCodes.no;
   }
 
-  const releases = await releaseEverywhere(nodes, resource, owner, timeoutMs);
+  const releases = await releaseEverywhere(nodes, resource, owner, nodeTimeoutMs);
   print(`\n${table(["server", "release"], releases.map(rowOf))}`);
   const answers = releases.filter(({ released }) => released !== undefined).length;
   if (haveQuorum(setsOf(releases, joint), ({ released }) => released !== undefined)) return exitCodes.ok;

@@ -1,5 +1,5 @@
 import { reasonOf } from "../failures.ts";
-import { nodeTimeoutOf, type ServerOptions } from "../options/server-options.ts";
+import type { ServerOptions } from "../options/server-options.ts";
 import type { ExamineOptions, Server } from "../servers/server.ts";
 import { within } from "../within.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
@@ -7,8 +7,11 @@ import { readStored } from "./stored.ts";
 
 /** The options of {@link collectFacts}. */
 export interface CollectOptions
-  extends Pick<ServerOptions, "joint" | "generation" | "ttlMs" | "nodeTimeoutMs" | "restartGuardMs">,
-    Partial<ExamineOptions> {}
+  extends Pick<ServerOptions, "joint" | "generation" | "ttlMs" | "restartGuardMs">,
+    Partial<Omit<ExamineOptions, "epoch">> {
+  /** The timeout of each server, in milliseconds. */
+  readonly nodeTimeoutMs: number;
+}
 
 /** The timeout for all facts of one server, in milliseconds. */
 const serverTimeoutMs = 20_000;
@@ -18,14 +21,14 @@ const serverTimeoutMs = 20_000;
  * do.
  */
 export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
-  const { joint = null, generation, ttlMs, restartGuardMs } = options;
+  const { joint = null, generation, ttlMs, nodeTimeoutMs, restartGuardMs } = options;
   const nodes = servers.map(({ node }) => node);
   return {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
     joint,
     generation,
     ttlMs,
-    nodeTimeoutMs: await nodeTimeoutOf(options, nodes),
+    nodeTimeoutMs,
     suggestedNodeTimeoutMs: Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs)),
     restartGuardMs,
   };
@@ -49,5 +52,5 @@ async function look(
     throw server.connectionError() ?? new Error("the connection was closed");
   }
   const stored = await readStored(server.node, answerTimeoutMs);
-  return { view: await server.examine({ pings, answerTimeoutMs }), stored };
+  return { view: await server.examine({ pings, answerTimeoutMs, epoch: stored?.epoch ?? 0 }), stored };
 }

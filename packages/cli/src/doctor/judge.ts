@@ -1,12 +1,11 @@
 import { setsOf, spareOf } from "../servers/sets.ts";
-import { kinds } from "./catalogue.ts";
 import { changeFindings } from "./change-findings.ts";
 import { commonKinds, commonRules } from "./common-findings.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
 import { type CommonCode, type FindingKind, type Severity, severities } from "./finding-kind.ts";
 import { isAtMost, type Level, levels } from "./levels.ts";
 import { setFindings } from "./set-findings.ts";
-import { specialistFor } from "./specialists.ts";
+import { specialistFor, specialists } from "./specialists.ts";
 import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
 /** A finding about the servers. */
@@ -80,6 +79,11 @@ function finding(code: string, kind: FindingKind, server: string | null, message
   return [{ code, severity, server, message, remedy, level }];
 }
 
+/** All kinds of findings, by code. Findings of equal severity are reported in this order. */
+export const kinds: Readonly<Record<string, FindingKind>> = Object.assign(
+  {},
+  ...[setFindings, commonKinds, changeFindings, ...Object.values(specialists).map(({ findings }) => findings)],
+);
 const codes = Object.keys(kinds);
 
 function byWeight(a: Finding, b: Finding): number {

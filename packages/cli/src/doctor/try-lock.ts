@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { LockNode } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
+import type { ExamineOptions } from "../servers/server.ts";
 import { within } from "../within.ts";
 import type { Latency } from "./facts.ts";
 import { measureLatency } from "./measure.ts";
+
+/** The resource of the trial on servers that keep a counter for each name: the only one that the doctor leaves behind. */
+export const trialResource = "holdfast-doctor";
 
 /** A ttl that outlasts the trial, in milliseconds. */
 const trialTtlMs = 10_000;
@@ -20,22 +24,21 @@ export interface Trial {
  * Acquires a lock on a server, extends it several times, and releases it.
  *
  * @param resource a resource that nobody but the doctor uses
- * @param extensions how often to extend the lock
+ * @param options how often to extend it, and how long each reply may take
  */
 export async function tryLock(
   node: LockNode,
   resource: string,
-  extensions: number,
-  answerTimeoutMs: number,
+  { pings, answerTimeoutMs, epoch }: ExamineOptions,
 ): Promise<Trial> {
   const request = { resources: [resource], owner: `doctor-${randomUUID()}`, timeoutMs: answerTimeoutMs };
   const claim = { ...request, ttlMs: trialTtlMs };
   const timely = <T>(reply: Promise<T>): Promise<T> => within(answerTimeoutMs, reply);
   const outcome = (lockFailure: string | null, latency: Latency | null = null): Trial => ({ lockFailure, latency });
   try {
-    const acquired = await timely(
-      node.acquire({ ...claim, fenceHint: 1, ...(await servedEpoch(node, answerTimeoutMs)) }),
-    );
+    // Whichever epoch the user's clients are of: the trial tests the rest.
+    const served = epoch > 1 && { epoch: epoch % 2 === 1 ? epoch : epoch + 1 };
+    const acquired = await timely(node.acquire({ ...claim, fenceHint: 1, ...served }));
     // Another doctor that holds the lock shows that locks are granted.
     if (!acquired.granted) {
       return outcome(acquired.holder?.startsWith("doctor-") ? null : "a lock that nobody holds was denied");
@@ -44,22 +47,11 @@ export async function tryLock(
     const latency = await measureLatency(async () => {
       const { held } = await timely(node.extend({ ...claim, fence: acquired.fence, rejoin: false }));
       isHeld &&= held;
-    }, extensions);
+    }, pings);
     const { released } = await timely(node.release(request));
     return outcome(isHeld && released ? null : "a lock was gone at once", latency);
   } catch (error) {
     node.release(request).catch(() => {});
     return outcome(reasonOf(error as Error));
-  }
-}
-
-/** Returns an epoch of clients that the node serves, whichever the user's are of: the trial tests the rest. */
-async function servedEpoch(node: LockNode, timeoutMs: number): Promise<{ readonly epoch?: number }> {
-  if (node.raiseFloor === undefined) return {};
-  try {
-    const { epoch } = await within(timeoutMs, node.raiseFloor({ floor: 0, epoch: 0, timeoutMs }));
-    return epoch > 1 ? { epoch: epoch % 2 === 1 ? epoch : epoch + 1 } : {};
-  } catch {
-    return {};
   }
 }

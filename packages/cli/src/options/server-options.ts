@@ -1,5 +1,4 @@
 /** The options that all commands share: the servers, and how to use them. */
-import type { LockNode } from "@holdfast/core";
 import type { Argv, Options } from "yargs";
 import { UsageError } from "../exit-codes.ts";
 import { parseServerAddress, type ServerAddress } from "../servers/kinds.ts";
@@ -20,9 +19,7 @@ export interface ServerOptions extends ConnectOptions {
   readonly generation: number;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
-  /**
-   * The timeout of each server, in milliseconds; undefined means the default of the library: see {@link nodeTimeoutOf}.
-   */
+  /** The timeout of each server, in milliseconds; undefined means the default of the library for these servers. */
   readonly nodeTimeoutMs: number | undefined;
 }
 
@@ -113,16 +110,6 @@ function generationOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Con
   if (given === "") return config.generation ?? 0;
   if (/^\d{1,15}$/.test(given)) return Number(given);
   throw new UsageError(`--generation must be a non-negative integer, not ${JSON.stringify(given)}`);
-}
-
-/** Returns the timeout of each server in milliseconds: the given one, or the default of the library for these nodes. */
-export async function nodeTimeoutOf(
-  { ttlMs, nodeTimeoutMs }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">,
-  nodes: readonly LockNode[],
-): Promise<number> {
-  // Loaded here, because `--help` and usage errors do not need the library.
-  const { defaultNodeTimeoutMs } = await import("@holdfast/core");
-  return nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, nodes);
 }
 
 /**

@@ -2,11 +2,11 @@ import { UsageError } from "../exit-codes.ts";
 import { etcdKind } from "./etcd/etcd-kind.ts";
 import { postgresKind } from "./postgres/postgres-kind.ts";
 import { redisKind } from "./redis/redis-kind.ts";
-import { BadAddress, type ConnectOptions, type Server, type ServerKind } from "./server.ts";
+import { BadAddress, type ConnectOptions, type OpenServer, type ServerKind } from "./server.ts";
 import { sqliteKind } from "./sqlite/sqlite-kind.ts";
 
-/** All kinds of servers. An address without a scheme is one of the last. */
-const kinds: readonly ServerKind<unknown>[] = [postgresKind, etcdKind, sqliteKind, redisKind];
+/** All kinds of servers. An address without a scheme is one of the last. Each kind gets only addresses that it parsed. */
+const kinds = [postgresKind, etcdKind, sqliteKind, redisKind] as readonly unknown[] as readonly ServerKind<unknown>[];
 
 /** The address of a server of any kind, and the login. */
 export interface ServerAddress {
@@ -14,9 +14,6 @@ export interface ServerAddress {
   /** The parsed address, which only the kind can read. */
   readonly where: unknown;
 }
-
-/** A function that starts connecting to a server. */
-export type OpenServer = (address: ServerAddress) => Promise<Server>;
 
 /**
  * Parses the address of a server. The text may contain a password, so an error never quotes any of it.
@@ -39,12 +36,11 @@ export function parseServerAddress(text: string, what: string): ServerAddress {
 }
 
 /** Loads the client libraries for these addresses, and returns a function that connects to each. */
-export async function serverOpener(addresses: readonly ServerAddress[], options: ConnectOptions): Promise<OpenServer> {
+export async function serverOpener(
+  addresses: readonly ServerAddress[],
+  options: ConnectOptions,
+): Promise<OpenServer<ServerAddress>> {
   const used = [...new Set(addresses.map(({ kind }) => kind))];
-  const libraries = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
-  return async ({ kind, where }) => {
-    const library = libraries.get(kind);
-    if (library === undefined) throw new Error("this kind of server was not loaded");
-    return library.open(where);
-  };
+  const openers = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
+  return ({ kind, where }) => (openers.get(kind) as OpenServer<unknown>)(where);
 }

@@ -14,6 +14,8 @@ export interface LockService {
   readonly arranged: readonly LockNode[] | JointSet;
   /** The servers behind the nodes, in the same order; empty if the only node is in this process. */
   readonly servers: readonly Server[];
+  /** The timeout of each server, in milliseconds. */
+  readonly nodeTimeoutMs: number;
   /** Which of the servers form which set; undefined if they are one set. */
   readonly joint: JointPositions | undefined;
 }
@@ -40,13 +42,14 @@ export async function withLockService<T>(
   let redlock: Redlock | undefined;
   try {
     // Libraries are loaded on demand, because loading them takes most of the time of a short command.
-    const { Redlock } = await import("@holdfast/core");
+    const { defaultNodeTimeoutMs, Redlock } = await import("@holdfast/core");
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
-    const { joint, generation, ttlMs, nodeTimeoutMs } = options;
+    const { joint, generation, ttlMs } = options;
+    const nodeTimeoutMs = options.nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, nodes);
     const inSets = arranged(nodes, joint);
     redlock = await withUsageErrors(() => new Redlock(inSets, { generation, ttlMs, nodeTimeoutMs, observer }));
     await untilConnected(setsOf(servers, joint), interrupted);
-    return await use({ redlock, nodes, arranged: inSets, servers, joint });
+    return await use({ redlock, nodes, arranged: inSets, servers, nodeTimeoutMs, joint });
   } finally {
     await redlock?.close();
     await closeServers(servers);

@@ -59,6 +59,8 @@ export interface ExamineOptions {
   readonly pings: number;
   /** The timeout of each reply, in milliseconds. */
   readonly answerTimeoutMs: number;
+  /** The epoch that the server keeps; 0 if it serves all clients, or does not tell. */
+  readonly epoch: number;
 }
 
 /** See {@link Server.table}. */
@@ -108,18 +110,15 @@ export interface AddressForm<Address> {
 /** A kind of server: how its addresses are written, and how to connect to one. */
 export interface ServerKind<Address> extends AddressForm<Address> {
   /**
-   * Loads the client library.
+   * Loads the client library, and returns what connects to a server.
    *
    * @throws {UsageError} naming the packages to install if the library is missing
    */
-  load(options: ConnectOptions): Promise<ServerLibrary<Address>>;
+  load(options: ConnectOptions): Promise<OpenServer<Address>>;
 }
 
-/** A client library for one kind of server. */
-export interface ServerLibrary<Address> {
-  /** Starts connecting to a server, and keeps trying until it is closed. */
-  open(address: Address): Server | Promise<Server>;
-}
+/** Starts connecting to a server, and keeps trying until it is closed. */
+export type OpenServer<Address> = (address: Address) => Server | Promise<Server>;
 
 /** How long to wait for a server at the start, in milliseconds; later it is added as soon as it connects. */
 export const connectTimeoutMs = 5_000;

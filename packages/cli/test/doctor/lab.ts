@@ -156,7 +156,7 @@ export function startUrlAhead(ms: number): Promise<string> {
 }
 
 /** The options besides the servers. The ttl and the node timeout are long, for busy machines. */
-export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly required: Level }>;
+export type LabOptions = Partial<Omit<ServerOptions, "nodeTimeoutMs"> & CollectOptions & { readonly required: Level }>;
 
 /** Examines servers as the doctor does. */
 export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {

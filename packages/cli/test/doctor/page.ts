@@ -1,5 +1,5 @@
-import { kinds } from "../../src/doctor/catalogue.ts";
 import { severities } from "../../src/doctor/finding-kind.ts";
+import { kinds } from "../../src/doctor/judge.ts";
 import { levelDescriptions, levels } from "../../src/doctor/levels.ts";
 import { renderReport } from "../../src/doctor/render.ts";
 import { example } from "./example.ts";

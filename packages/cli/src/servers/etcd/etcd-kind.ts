@@ -1,4 +1,5 @@
 import type { EtcdNode } from "@holdfast/etcd";
+import { trialResource } from "../../doctor/try-lock.ts";
 import { loadDriver } from "../load-driver.ts";
 import { machineOf } from "../machine.ts";
 import { searchList } from "../search-list.ts";
@@ -8,8 +9,6 @@ import { examineEtcd } from "./examine-etcd.ts";
 import { gatewayTo } from "./gateway.ts";
 
 const defaultPrefix = "lock/";
-/** A resource that the first connection asks for. A user for locks may read it. */
-const anyResource = "holdfast-doctor";
 
 /** The words of `@holdfast/etcd` for the options of this program. */
 const words: readonly (readonly [RegExp, string])[] = [
@@ -30,14 +29,12 @@ export const etcdKind: ServerKind<EtcdAddress> = {
       () => import("@holdfast/etcd"),
     );
     const { prefix = defaultPrefix, tls } = options;
-    return {
-      open(address) {
-        const { hosts, isTls, username, password } = address;
-        const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
-        const hasTls = isTls && Object.keys(tls).length > 0;
-        const access = { endpoints, name: hosts.join(","), username, password, ...(hasTls && { tls }) };
-        return serverOf(etcdNode({ ...access, prefix }), address, { ...options, prefix });
-      },
+    return (address) => {
+      const { hosts, isTls, username, password } = address;
+      const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
+      const hasTls = isTls && Object.keys(tls).length > 0;
+      const access = { endpoints, name: hosts.join(","), username, password, ...(hasTls && { tls }) };
+      return serverOf(etcdNode({ ...access, prefix }), address, { ...options, prefix });
     };
   },
 };
@@ -69,7 +66,8 @@ function connect(node: EtcdNode): Pick<Server, "firstConnection" | "connectionEr
   let problem: (Error & { readonly code?: unknown }) | undefined;
   const attempt = async (): Promise<boolean> => {
     try {
-      await node.inspect(anyResource);
+      // A user for locks may read any resource.
+      await node.inspect(trialResource);
       return true;
     } catch (error) {
       problem = error as Error;

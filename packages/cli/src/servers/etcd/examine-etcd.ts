@@ -1,12 +1,9 @@
 import type { LockNode } from "@holdfast/core";
-import { tryLock } from "../../doctor/try-lock.ts";
+import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { EtcdAddress } from "./etcd-address.ts";
 import type { EtcdView } from "./etcd-findings.ts";
 import type { Gateway } from "./gateway.ts";
-
-/** The only counter that the doctor leaves behind. */
-const resource = "holdfast-doctor";
 
 type Reply = Readonly<Record<string, unknown>>;
 
@@ -20,7 +17,7 @@ export async function examineEtcd(
   { hosts }: Pick<EtcdAddress, "hosts">,
   gateway: Gateway,
   isAnonymous: boolean,
-  { pings, answerTimeoutMs }: ExamineOptions,
+  options: ExamineOptions,
 ): Promise<EtcdView> {
   const statuses = await Promise.all(hosts.map((host) => ask(gateway, host, "maintenance/status")));
   const alive = hosts.find((_, index) => statuses[index] !== null) ?? hosts[0] ?? "";
@@ -30,7 +27,7 @@ export async function examineEtcd(
   const members = await ask(gateway, alive, "cluster/member/list");
   const alarms = await ask(gateway, alive, "maintenance/alarm", { action: "GET" });
   const login = await ask(gateway, alive, "auth/status");
-  const { lockFailure, latency } = await tryLock(node, resource, pings, answerTimeoutMs);
+  const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const header = status?.header as { readonly cluster_id?: unknown } | undefined;
   return {
     kind: "etcd",

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LockNode } from "@holdfast/core";
 import type pg from "pg";
 import { measureClock } from "../../doctor/measure.ts";
-import { tryLock } from "../../doctor/try-lock.ts";
+import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { LockTable } from "./lock-table.ts";
@@ -17,8 +17,6 @@ export interface PostgresPatient {
   newClient(): pg.Client;
 }
 
-/** The only row that the doctor leaves behind, because a user for locks may not delete rows. */
-const resource = "holdfast-doctor";
 /** How long a notification may take, in milliseconds. */
 const notificationTimeoutMs = 2_000;
 
@@ -49,8 +47,9 @@ const standbysQuery = `
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examinePostgres(
   { pool, node, table, newClient }: PostgresPatient,
-  { pings, answerTimeoutMs }: ExamineOptions,
+  options: ExamineOptions,
 ): Promise<PostgresView> {
+  const { answerTimeoutMs } = options;
   const ask = async <Row>(query: string): Promise<Row> => {
     const { rows } = await within(answerTimeoutMs, pool.query(query));
     return rows[0] as Row;
@@ -65,7 +64,7 @@ export async function examinePostgres(
   });
   const found = await within(answerTimeoutMs, table.look());
   const notifies = await tryNotification(newClient(), pool);
-  const { lockFailure, latency } = await tryLock(node, resource, pings, answerTimeoutMs);
+  const { lockFailure, latency } = await tryLock(node, trialResource, options);
   return {
     kind: "postgres",
     latency,

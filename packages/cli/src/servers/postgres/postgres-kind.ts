@@ -22,15 +22,13 @@ export const postgresKind: ServerKind<PostgresAddress> = {
       ["@holdfast/postgres", "pg"],
       () => Promise.all([import("pg"), import("@holdfast/postgres")]),
     );
-    return {
-      open(address) {
-        const { name, schema, table } = address;
-        const config = configOf(address);
-        const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
-        const node = postgresNode(pool, { name, schema, table });
-        const statement = createTable({ schema, table });
-        return serverOf({ pool, node, statement, newClient: () => new driver.Client(config) }, address);
-      },
+    return (address) => {
+      const { name, schema, table } = address;
+      const config = configOf(address);
+      const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
+      const node = postgresNode(pool, { name, schema, table });
+      const statement = createTable({ schema, table });
+      return serverOf({ pool, node, statement, newClient: () => new driver.Client(config) }, address);
     };
   },
 };

@@ -25,8 +25,9 @@ const isUseless = /^(NOAUTH|WRONGPASS|DENIED|LOADING|BUSY|MASTERDOWN)\b/;
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examineRedis(
   { client, prefix, makeNode, lockNames }: RedisPatient,
-  { pings, answerTimeoutMs }: ExamineOptions,
+  options: ExamineOptions,
 ): Promise<RedisView> {
+  const { pings, answerTimeoutMs } = options;
   const ask = asking(client, answerTimeoutMs);
   const greeting = await ask("PING");
   if (!greeting.ok && isUseless.test(greeting.error)) throw new Error(greeting.error);
@@ -45,7 +46,7 @@ export async function examineRedis(
   const access = await tryAccess(client, ask, names, prefix);
   // The restart guard does not apply here.
   const node = makeNode({ prefix, wakeUps: false, verifyServer: false });
-  const { lockFailure } = await tryLock(node, resource, 1, answerTimeoutMs);
+  const { lockFailure } = await tryLock(node, resource, { ...options, pings: 1 });
   await removeAll(ask, names);
   return {
     kind: "redis",

@@ -29,12 +29,10 @@ export const redisKind: ServerKind<RedisAddress> = {
       import("@holdfast/ioredis"),
       import("@holdfast/redis"),
     ]);
-    return {
-      open(address) {
-        const client = new Redis(redisOptions(address, options.tls));
-        const makeNode = (nodeOptions: RedisNodeOptions) => ioredisNode(client, nodeOptions);
-        return serverOf({ client, makeNode, lockNames }, address, options);
-      },
+    return (address) => {
+      const client = new Redis(redisOptions(address, options.tls));
+      const makeNode = (nodeOptions: RedisNodeOptions) => ioredisNode(client, nodeOptions);
+      return serverOf({ client, makeNode, lockNames }, address, options);
     };
   },
 };

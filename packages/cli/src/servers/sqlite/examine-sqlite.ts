@@ -1,12 +1,9 @@
 import { stat, statfs } from "node:fs/promises";
 import type { LockNode } from "@holdfast/core";
-import { tryLock } from "../../doctor/try-lock.ts";
+import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { FileSystem, SqliteView } from "./sqlite-findings.ts";
-
-/** The only row that the doctor leaves behind: the file keeps one for each name. */
-const resource = "holdfast-doctor";
 
 /** File systems by the number that Linux gives them. Those of other systems are not recognized. */
 const fileSystems: Readonly<Record<number, Pick<FileSystem, "name" | "isRemote" | "isInMemory">>> = {
@@ -17,14 +14,10 @@ const fileSystems: Readonly<Record<number, Pick<FileSystem, "name" | "isRemote" 
 };
 
 /** Makes the observations that the doctor judges. See `Server.examine`. */
-export async function examineSqlite(
-  node: LockNode,
-  path: string,
-  { pings, answerTimeoutMs }: ExamineOptions,
-): Promise<SqliteView> {
-  const { mode, dev, ino } = await within(answerTimeoutMs, stat(path));
-  const { type, bavail, bsize } = await within(answerTimeoutMs, statfs(path));
-  const { lockFailure, latency } = await tryLock(node, resource, pings, answerTimeoutMs);
+export async function examineSqlite(node: LockNode, path: string, options: ExamineOptions): Promise<SqliteView> {
+  const { mode, dev, ino } = await within(options.answerTimeoutMs, stat(path));
+  const { type, bavail, bsize } = await within(options.answerTimeoutMs, statfs(path));
+  const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const known = process.platform === "linux" ? fileSystems[type >>> 0] : undefined;
   return {
     kind: "sqlite",

@@ -27,16 +27,14 @@ export const sqliteKind: ServerKind<SqliteAddress> = {
   },
   async load() {
     const { sqliteNode } = await loadDriver("sqlite: nodes", packages, () => import("@holdfast/sqlite"));
-    return {
-      async open({ path }) {
-        try {
-          return serverOf(await sqliteNode(path), path);
-        } catch (error) {
-          const { message } = error as Error;
-          if (message.includes("driver can be loaded")) throw new UsageError(`sqlite: nodes: ${message}`);
-          return unusable(path, error as Error);
-        }
-      },
+    return async ({ path }) => {
+      try {
+        return serverOf(await sqliteNode(path));
+      } catch (error) {
+        const { message } = error as Error;
+        if (message.includes("driver can be loaded")) throw new UsageError(`sqlite: nodes: ${message}`);
+        return serverOf(failingNode(path, error as Error), error as Error);
+      }
     };
   },
 };
@@ -48,41 +46,37 @@ export function resolveSqlitePath(address: string, folder: string): string {
   return path === "" || path.startsWith(":") || path.startsWith("/") ? address : `sqlite:${join(folder, path)}`;
 }
 
-function serverOf(node: SqliteNode, path: string): Server {
+/** @param problem why the file cannot be opened; undefined if it is open */
+function serverOf(node: SqliteNode, problem?: Error): Server {
   return {
-    name: path,
+    name: node.name,
     node,
     prefix: null,
-    firstConnection: Promise.resolve(true),
-    connectionError: () => undefined,
-    isMisaddressed: () => false,
+    firstConnection: Promise.resolve(problem === undefined),
+    connectionError: () => problem,
+    isMisaddressed: () => problem !== undefined,
     search: (options) => searchList(node.list(), options),
-    address,
-    examine: (options) => examineSqlite(node, path, options),
+    address: () => ({ machine: "local", isTls: false, database: null }),
+    examine: (options) => examineSqlite(node, node.name, options),
     async close() {
       node.close();
     },
   };
 }
 
-/** Returns a server for a file that cannot be opened. */
-function unusable(path: string, problem: Error): Server {
+/** Returns a node for a file that cannot be opened. */
+function failingNode(name: string, problem: Error): SqliteNode {
   const fail = (): Promise<never> => Promise.reject(problem);
-  const node = { name: path, acquire: fail, extend: fail, release: fail, inspect: fail };
+  async function* list(): AsyncIterable<never> {
+    yield fail();
+  }
   return {
-    name: path,
-    node,
-    prefix: null,
-    firstConnection: Promise.resolve(false),
-    connectionError: () => problem,
-    isMisaddressed: () => true,
-    search: async () => ({ resources: new Set(), notUtf8: new Set(), error: problem }),
-    address,
-    examine: fail,
-    async close() {},
-  };
-}
-
-function address(): ReturnType<Server["address"]> {
-  return { machine: "local", isTls: false, database: null };
+    name,
+    acquire: fail,
+    extend: fail,
+    release: fail,
+    inspect: fail,
+    list,
+    close() {},
+  } as Partial<SqliteNode> as SqliteNode;
 }
