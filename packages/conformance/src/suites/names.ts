@@ -68,7 +68,7 @@ const lookalikes: readonly (readonly [mistake: string, names: readonly string[]]
 const longName = 5_000;
 
 /** Returns all lookalikes that the server can keep, each once. */
-function namesFor(world: World): string[] {
+export function unusualNames(world: World): string[] {
   const names = new Set(lookalikes.flatMap(([, group]) => group));
   return [...names].filter((name) => Buffer.byteLength(name) <= world.nameBytesMax);
 }
@@ -120,7 +120,7 @@ export const nameFacts: readonly Fact[] = [
   ...facts({
     "each of many unusual names is a separate resource": async (world) => {
       const { node, rival } = world.bare;
-      const names = namesFor(world);
+      const names = unusualNames(world);
       for (const [index, name] of names.entries()) {
         const fence = await node.grant(`owner ${index}`, name, { fenceHint: 1_000 + index }, mistakeIn(name));
         expect(fence, mistakeIn(name)).toBe(1_000 + index);
@@ -168,7 +168,7 @@ export const nameFacts: readonly Fact[] = [
   ...factsNeeding(["severalResources"], {
     "many unusual names can be claimed and released together": async (world) => {
       const { node, rival } = world;
-      const names = namesFor(world).slice(0, world.resourcesMax);
+      const names = unusualNames(world).slice(0, world.resourcesMax);
       expect(await node.grant("alice", names)).toBe(1);
       await each(names, (name) => rival.deny("bob", name, {}, mistakeIn(name)));
       expect(await node.hold("alice", names)).toBe(1);
