@@ -15,7 +15,6 @@ export {
   type FaultClassName,
   faultClasses,
   type Hazard,
-  type OrdinaryKind,
 } from "./scenario/fault-classes.ts";
 export type { Membership, Operation, Scenario, ScenarioClient, ScenarioSettings } from "./scenario/scenario.ts";
 export { shrink } from "./shrink.ts";

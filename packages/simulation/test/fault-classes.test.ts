@@ -1,6 +1,7 @@
-import { faultClasses, simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
+import { simulateSeeds, unexpectedViolations } from "@holdfast/simulation";
 import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
+import { ordinaryKinds } from "../src/scenario/draw-faults.ts";
 
 /** How many seeds of each class are simulated, and of those with healings or changes. The least counts grow with them. */
 const [many, some] = isNightly ? [100, 40] : [50, 20];
@@ -12,7 +13,7 @@ describe("faultClasses", () => {
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     expect(tally.nonrepeatableReads).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     expect(tally.sharedLocks).toBeGreaterThan(many);
-    const kinds = faultClasses.survivable.faults.map((kind) => (kind === "delayed restart" ? "node crash" : kind));
+    const kinds = ordinaryKinds.map((kind) => (kind === "delayed restart" ? "node crash" : kind));
     const rare = kinds.filter((kind) => (tally.faults[kind] ?? 0) < many / 10);
     expect(rare).toEqual([]);
     expect(tally.handOvers).toBeGreaterThan(many / 10);

@@ -140,6 +140,9 @@ const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => 
     many(dice, 3, () => ({ kind: "suspension", client: dice.pick(outline.clients), ...span(dice, outline, 2) })),
 };
 
+/** All kinds that a lock survives, in the order in which their faults are listed. */
+export const ordinaryKinds: readonly OrdinaryKind[] = Object.keys(ordinary) as OrdinaryKind[];
+
 const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]>> = {
   "late act": (dice, outline) =>
     many(dice, 6, () => {
@@ -256,7 +259,7 @@ const spared: Readonly<Record<Hazard, readonly OrdinaryKind[]>> = {
 /**
  * Draws the faults of a class. Each kind strikes in about half of the runs, as some faults hide the effect of others.
  */
-export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass, outline: Outline): Fault[] {
+export function drawFaults(dice: Dice, { hazards: possible }: FaultClass, outline: Outline): Fault[] {
   const { isChanging } = outline;
   const hazard = possible.length > 0 ? dice.fork("hazard").pick(possible) : undefined;
   const impossible = new Set([
@@ -264,7 +267,7 @@ export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass
     ...excluded(dice, outline),
     ...(isChanging ? ["delayed restart"] : []),
   ]);
-  const kinds = faults.filter((kind) => !impossible.has(kind) && dice.fork(kind).fork("strikes").chance(0.5));
+  const kinds = ordinaryKinds.filter((kind) => !impossible.has(kind) && dice.fork(kind).fork("strikes").chance(0.5));
   const drawn = kinds.flatMap((kind) => ordinary[kind](dice.fork(kind), outline));
   if (isChanging) return [...drawn.filter(isPassing), ...drawChangingFaults(dice.fork("changing"), outline)];
   if (hazard === "empty restart") return [...drawn.filter(isPassing), ...hazards[hazard](dice.fork(hazard), outline)];

@@ -1,12 +1,13 @@
 import type { Checker } from "../check/checkers.ts";
 import type { FaultKind } from "./fault.ts";
 
-/** A class of faults, and which guarantees they may break. */
+/**
+ * A class of faults, and which guarantees they may break. All kinds that a lock survives may strike in every run, each
+ * within its limits (`draw-faults.ts`).
+ */
 export interface FaultClass {
   /** The faults, in a few words. */
   readonly meaning: string;
-  /** The kinds that may strike in every run, each within its limits (`draw-faults.ts`). */
-  readonly faults: readonly OrdinaryKind[];
   /** In each run, one of these strikes as well and may break what `mayBreak` lists. */
   readonly hazards: readonly Hazard[];
   /** Whether the set of nodes changes while clients lock. Default: it does not. */
@@ -32,55 +33,30 @@ export type Hazard =
 /** The names of the classes. */
 export type FaultClassName = "survivable" | "lock-breaking" | "fence-breaking" | "healed" | "changing";
 
-const ordinary: readonly OrdinaryKind[] = [
-  "lost message",
-  "late message",
-  "repeated message",
-  "lost notification",
-  "late notification",
-  "repeated notification",
-  "failed watch",
-  "broken watch",
-  "partition",
-  "node crash",
-  "delayed restart",
-  "client crash",
-  "clock jump",
-  "clock drift",
-  "pause",
-  "pause before acting",
-  "suspension",
-];
-
 /** The classes of faults, by name. */
 export const faultClasses: Readonly<Record<FaultClassName, FaultClass>> = {
   survivable: {
     meaning: "all faults that a lock must survive",
-    faults: ordinary,
     hazards: [],
     mayBreak: [],
   },
   "lock-breaking": {
     meaning: "an access after the validity has ended, a node's clock that jumps, or a node that forgets its claims",
-    faults: ordinary,
     hazards: ["late act", "node clock jump", "memory loss"],
     mayBreak: ["mutual exclusion"],
   },
   "fence-breaking": {
     meaning: "nodes that forget their counters, and a client whose clock is behind the lost tokens",
-    faults: ordinary,
     hazards: ["memory loss and a clock set back"],
     mayBreak: ["fence order", "mutual exclusion", "fenced storage"],
   },
   healed: {
     meaning: "nodes that come back empty until an operator heals them, and wrong clocks",
-    faults: ordinary,
     hazards: ["empty restart"],
     mayBreak: [],
   },
   changing: {
     meaning: "an operator changes the set of nodes meanwhile, and crashes",
-    faults: ordinary,
     hazards: [],
     isChanging: true,
     mayBreak: [],
