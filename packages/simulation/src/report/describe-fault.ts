@@ -1,4 +1,4 @@
-import type { Fault, OfMessage, OfNotification } from "../scenario/fault.ts";
+import type { Fault, FaultKind, OfMessage, OfNotification } from "../scenario/fault.ts";
 
 /**
  * Describes a fault at the moment when it strikes.
@@ -11,48 +11,39 @@ import type { Fault, OfMessage, OfNotification } from "../scenario/fault.ts";
  * ```
  */
 export function describeFault(fault: Fault): string {
-  switch (fault.kind) {
-    case "lost message":
-      return `the ${fault.part} ${messageOf(fault)} is lost`;
-    case "late message":
-      return `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`;
-    case "repeated message":
-      return `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`;
-    case "lost notification":
-      return `${notificationOf(fault)} is lost`;
-    case "late notification":
-      return `${notificationOf(fault)} is ${ms(fault.byMs)} late`;
-    case "repeated notification":
-      return `${notificationOf(fault)} is sent again ${ms(fault.afterMs)} later`;
-    case "failed watch":
-      return `watch ${fault.watch} of ${fault.client} on ${fault.node} ${fault.isSilent ? "is never answered" : "fails"}`;
-    case "broken watch":
-      return `node ${fault.node} forgets what ${fault.client} watches`;
-    case "late access":
-      return `access ${fault.access} of ${fault.client} reaches the storage ${ms(fault.byMs)} late`;
-    case "partition":
-      return `${whatIsLost(fault.part)} ${fault.clients.join(", ")} and nodes ${fault.nodes.join(", ")} for ${ms(fault.forMs)}`;
-    case "node crash": {
-      const manner = fault.isSilent ? "goes silent" : "crashes";
-      const guard = fault.guardMs === undefined ? "" : `; then it does not vote for ${ms(fault.guardMs)}`;
-      const healing = fault.healed === undefined ? "" : `; the operator heals it ${fault.healed}`;
-      const memory = fault.memory === "lost" ? `, and forgets everything${guard}${healing}` : "";
-      return `node ${fault.node} ${manner} ${Number.isFinite(fault.forMs) ? `for ${ms(fault.forMs)}` : "for good"}${memory}`;
-    }
-    case "client crash":
-      return `${fault.client} crashes`;
-    case "clock jump":
-      return `the clock of ${fault.of} is set ${fault.byMs < 0 ? "back" : "forward"} by ${ms(Math.abs(fault.byMs))}`;
-    case "clock drift":
-      return `the clocks of ${fault.of} run at ${fault.rate.toFixed(4)} times the true rate`;
-    case "pause":
-      return `${fault.client} is paused for ${ms(fault.forMs)}${fault.step === 0 ? "" : ", in the middle of a turn"}`;
-    case "pause before acting":
-      return `${fault.client} is paused for ${ms(fault.forMs)}, between looking at its lock and acting`;
-    case "suspension":
-      return `the machine of ${fault.client} sleeps for ${ms(fault.forMs)}`;
-  }
+  const describe: (fault: never) => string = descriptions[fault.kind];
+  return describe(fault as never);
 }
+
+const descriptions: { readonly [Kind in FaultKind]: (fault: Extract<Fault, { kind: Kind }>) => string } = {
+  "lost message": (fault) => `the ${fault.part} ${messageOf(fault)} is lost`,
+  "late message": (fault) => `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`,
+  "repeated message": (fault) => `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`,
+  "lost notification": (fault) => `${notificationOf(fault)} is lost`,
+  "late notification": (fault) => `${notificationOf(fault)} is ${ms(fault.byMs)} late`,
+  "repeated notification": (fault) => `${notificationOf(fault)} is sent again ${ms(fault.afterMs)} later`,
+  "failed watch": ({ watch, client, node, isSilent }) =>
+    `watch ${watch} of ${client} on ${node} ${isSilent ? "is never answered" : "fails"}`,
+  "broken watch": ({ node, client }) => `node ${node} forgets what ${client} watches`,
+  "late access": ({ access, client, byMs }) => `access ${access} of ${client} reaches the storage ${ms(byMs)} late`,
+  partition: ({ part, clients, nodes, forMs }) =>
+    `${whatIsLost(part)} ${clients.join(", ")} and nodes ${nodes.join(", ")} for ${ms(forMs)}`,
+  "node crash": ({ node, forMs, memory, isSilent, guardMs, healed }) => {
+    const manner = isSilent ? "goes silent" : "crashes";
+    const guard = guardMs === undefined ? "" : `; then it does not vote for ${ms(guardMs)}`;
+    const healing = healed === undefined ? "" : `; the operator heals it ${healed}`;
+    const forgetting = memory === "lost" ? `, and forgets everything${guard}${healing}` : "";
+    return `node ${node} ${manner} ${Number.isFinite(forMs) ? `for ${ms(forMs)}` : "for good"}${forgetting}`;
+  },
+  "client crash": ({ client }) => `${client} crashes`,
+  "clock jump": ({ of, byMs }) => `the clock of ${of} is set ${byMs < 0 ? "back" : "forward"} by ${ms(Math.abs(byMs))}`,
+  "clock drift": ({ of, rate }) => `the clocks of ${of} run at ${rate.toFixed(4)} times the true rate`,
+  pause: ({ client, forMs, step }) =>
+    `${client} is paused for ${ms(forMs)}${step === 0 ? "" : ", in the middle of a turn"}`,
+  "pause before acting": ({ client, forMs }) =>
+    `${client} is paused for ${ms(forMs)}, between looking at its lock and acting`,
+  suspension: ({ client, forMs }) => `the machine of ${client} sleeps for ${ms(forMs)}`,
+};
 
 function messageOf({ message, client, node }: OfMessage): string {
   return `of message ${message} from ${client} to ${node}`;
