@@ -29,7 +29,7 @@ export interface Violation extends Finding {
 export const checkers: Readonly<Record<Checker, (history: History, limits: WaitingLimits) => Finding[]>> = {
   "mutual exclusion": overlaps,
   "fence order": disorder,
-  "fenced storage": (history) => [...lostInFencedStorage(history), ...changedInFencedStorage(history)],
+  "fenced storage": unfenced,
   liveness: (history, limits) => [
     ...history.brokenInvariants,
     ...stagnation(history),
@@ -103,24 +103,23 @@ function disorder({ locks, counterLosses, staleClaims }: History): Finding[] {
   });
 }
 
-function lostInFencedStorage({ lostUpdates, locks, counterLosses }: History): Finding[] {
+/** Finds updates that a storage lost, and values that it changed under a shared lock, although it checks every token. */
+function unfenced({ lostUpdates, nonrepeatableReads, locks, counterLosses }: History): Finding[] {
   const areOrdered = areOrderedIn(locks, counterLosses);
-  return lostUpdates
-    .filter(({ storage, lost, by }) => storage === "checks all" && areOrdered(lost, by))
-    .map(({ atMs, resource, lost, by }) => ({
-      atMs,
-      what: `lock ${by} overwrote the update of lock ${lost} on ${resource}, in a storage that checks every token`,
-    }));
-}
-
-function changedInFencedStorage({ nonrepeatableReads, locks, counterLosses }: History): Finding[] {
-  const areOrdered = areOrderedIn(locks, counterLosses);
-  return nonrepeatableReads
-    .filter(({ storage, reader, writer }) => storage === "checks all" && areOrdered(reader, writer))
-    .map(({ atMs, resource, reader, writer }) => ({
-      atMs,
-      what: `lock ${writer} changed ${resource} between two reads of lock ${reader}, in a storage that checks every token`,
-    }));
+  const lost = lostUpdates.map(({ lost: one, by, resource, ...event }) => {
+    return { ...event, one, other: by, what: `lock ${by} overwrote the update of lock ${one} on ${resource}` };
+  });
+  const changed = nonrepeatableReads.map(({ reader: one, writer, resource, ...event }) => {
+    return {
+      ...event,
+      one,
+      other: writer,
+      what: `lock ${writer} changed ${resource} between two reads of lock ${one}`,
+    };
+  });
+  return [...lost, ...changed]
+    .filter(({ storage, one, other }) => storage === "checks all" && areOrdered(one, other))
+    .map(({ atMs, what }) => ({ atMs, what: `${what}, in a storage that checks every token` }));
 }
 
 /** Returns whether the tokens of two attempts, by their names, must be in order. */

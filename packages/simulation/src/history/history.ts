@@ -101,11 +101,30 @@ export interface Sighting {
   readonly untilMs: number;
 }
 
+/** How the calls of a process wait. Durations are in milliseconds of its clock, without its pauses. */
+export interface WaitingTerms {
+  /** Whether enough nodes notify its process of releases. If not, it retries by its back-off alone. */
+  readonly isNotified: boolean;
+  /** How long one attempt may take, in milliseconds. */
+  readonly attemptMs: number;
+  /** The longest delay between two attempts, in milliseconds: one back-off, even if no notification arrives. */
+  readonly backOffMs: number;
+  /** How long the clients may split each other's votes until one of them wins, in milliseconds. */
+  readonly splitMs: number;
+  /**
+   * How long the undo of an attempt may be on its way to a node, so that the call's next attempt overtakes it and finds
+   * its claim, in milliseconds: 0 if connections keep the order of messages.
+   */
+  readonly undoMs: number;
+  /** The mean delay between two attempts of a process that is not notified, in milliseconds: its `retryDelayMs`. */
+  readonly pollMs: number;
+}
+
 /**
  * One call for a lock, until it gets the lock or an error. Durations are measured on the clock of its process, without
  * its pauses.
  */
-export interface WaiterRecord {
+export interface WaiterRecord extends WaitingTerms {
   /** The client that makes the call. */
   readonly client: string;
   /** The resources to lock, sorted. */
@@ -120,23 +139,8 @@ export interface WaiterRecord {
   readonly attempt: string | undefined;
   /** How long it waits at most, in milliseconds: until it times out or its caller gives up. 0 for `tryAcquire`. */
   readonly timeoutMs: number;
-  /** Whether enough nodes notify its process of releases. If not, it retries by its back-off alone. */
-  readonly isNotified: boolean;
   /** How long it waited, in milliseconds. */
   readonly waitedMs: number;
-  /** How long one attempt may take, in milliseconds. */
-  readonly attemptMs: number;
-  /** The longest delay between two attempts, in milliseconds: one back-off, even if no notification arrives. */
-  readonly backOffMs: number;
-  /** How long the clients may split each other's votes until one of them wins, in milliseconds. */
-  readonly splitMs: number;
-  /**
-   * How long the undo of an attempt may be on its way to a node, so that the call's next attempt overtakes it and finds
-   * its claim, in milliseconds: 0 if connections keep the order of messages.
-   */
-  readonly undoMs: number;
-  /** The mean delay between two attempts of a process that is not notified, in milliseconds: its `retryDelayMs`. */
-  readonly pollMs: number;
   /** The longest time without an attempt for it while it was first in its process, in milliseconds. */
   readonly idleMs: number;
   /**

@@ -19,11 +19,12 @@ import type {
   StaleClaim,
   TrafficRecord,
   Trust,
+  WaitingTerms,
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
 import { conflict } from "./resources.ts";
 import type { TracedLease, Tracer } from "./tracer.ts";
-import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
+import { type Waiter, Waiters } from "./waiters.ts";
 
 /** The mode of a lock that a client was given, and how the client checks that it is valid. */
 export interface LockUse {

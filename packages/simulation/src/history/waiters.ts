@@ -1,5 +1,5 @@
 import type { ClientProcess } from "../world/client-process.ts";
-import type { LockMode, WaiterRecord } from "./history.ts";
+import type { LockMode, WaiterRecord, WaitingTerms } from "./history.ts";
 import { LockCounts, type LockMap } from "./lock-map.ts";
 import { isPartOf, overlap } from "./resources.ts";
 
@@ -10,22 +10,6 @@ export interface Call {
   readonly mode?: LockMode | undefined;
   /** How long it waits at most, in milliseconds: until it times out or its caller gives up. */
   readonly timeoutMs: number;
-}
-
-/** How a process waits. */
-export interface WaitingTerms {
-  /** How long the longest attempt takes, in milliseconds. */
-  readonly attemptMs: number;
-  /** The longest delay between attempts, in milliseconds. */
-  readonly backOffMs: number;
-  /** The mean delay between attempts if it is not notified, in milliseconds. */
-  readonly pollMs: number;
-  /** How long the processes may split each other's votes, in milliseconds. */
-  readonly splitMs: number;
-  /** How long an undo may be on its way while a later request overtakes it, in milliseconds. */
-  readonly undoMs: number;
-  /** Whether enough nodes notify it of releases. */
-  readonly isNotified: boolean;
 }
 
 /** Core sends requests for this many calls at the same time, and holds further calls back. */

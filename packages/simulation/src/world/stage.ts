@@ -1,7 +1,7 @@
 import type { JointSet, Observer, RedlockOptions } from "@holdfast/core";
+import type { WaitingTerms } from "../history/history.ts";
 import { epochOf, type Recorder } from "../history/recorder.ts";
 import type { TracedWorld } from "../history/tracer.ts";
-import type { WaitingTerms } from "../history/waiters.ts";
 import { Dice } from "../scenario/dice.ts";
 import type { Fault } from "../scenario/fault.ts";
 import { calmFromMs } from "../scenario/fault-times.ts";
