@@ -37,8 +37,7 @@ const byStatement: Readonly<Record<string, string>> = {
     "heldResources counts claims of the request's own owner",
   "acquire() resent by the holder grants again with the same fence, whatever its hint":
     "a resent request is not recognized by its owner",
-  "acquire() resent by the holder does not prolong the claim": "a resent request sets the ttl again",
-  "acquire() resent by the holder does not shorten the claim": "a resent request sets the ttl again",
+  "acquire() resent by the holder neither prolongs nor shortens the claim": "a resent request sets the ttl again",
   "acquire() resent for several resources grants with their highest counter, and changes none":
     "a resent request for several resources returns the counter of one of them",
   "extend() of a held claim makes it last longer": "an extension does not set the ttl",
@@ -85,22 +84,18 @@ const byStatement: Readonly<Record<string, string>> = {
     "a release frees nothing unless the owner holds all of the resources",
   "release() frees the owner's claims, and leaves another owner's among the same resources":
     "a release compares the owner of one resource, and frees all",
-  "release() sent again changes nothing, and does not reject":
+  "release() of a resource never claimed, or sent again, changes nothing, and does not reject":
     "released is always true, or a second release is an error",
   "release() of a released or expired claim leaves the next owner's claim alone": "a release does not compare owners",
-  "release() of a resource never claimed changes nothing, and does not reject":
-    "a release of a resource that is not held is an error",
   "release() leaves another owner's claim and counter alone": "a release does not compare owners",
   "release() compares owners exactly": "owners are compared in part, without case, or as patterns",
   "a claim lasts for at least its ttl, and then the resource is free":
     "claims end early, late or never: is the ttl in milliseconds?",
   "a claim on several resources lasts for at least its ttl on each, and then each is free":
     "only some of several resources get the ttl",
-  "a claim with a ttl of 1 ms is granted and expires": "a short ttl is rounded to 0, which is no ttl",
   "a claim with a long ttl lasts without an extension": "claims end before their ttl",
   "a claim for thirty days is granted and extended, and lasts": "a ttl of more than 2^31 milliseconds overflows",
-  "an expired claim can be neither extended nor released by its owner": "an expired claim still counts as its owner's",
-  "acquire() by the owner of an expired claim makes a new claim, and the counter advances":
+  "an expired claim can be neither extended nor released by its owner, and a new one advances the counter":
     "an expired claim still counts as its owner's",
   "the expiry of an old claim does not end the next owner's claim": "a timer of an old claim deletes the new one",
   "the fence of a grant is one more than the counter, after a release by either client":
@@ -127,9 +122,7 @@ const byStatement: Readonly<Record<string, string>> = {
     "the counters of several resources advance separately",
   "acquire() with takeover passes the claim to the new owner, and advances the counter":
     "takeover is ignored, or keeps the old fence",
-  "acquire() with takeover makes the claim last for the ttl of the request, if that is longer":
-    "a takeover keeps the old ttl",
-  "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter":
+  "acquire() with takeover makes the claim last for the ttl of the request, longer or shorter":
     "a takeover keeps the old ttl",
   "acquire() with takeover grants a free resource": "a takeover needs a claim to take over",
   "acquire() with takeover takes over that owner's claims together with free resources":
@@ -301,7 +294,8 @@ const byStatement: Readonly<Record<string, string>> = {
   "the same clients work again after each outage": "the client does not reconnect",
   "acquire() and extend() that were rejected during an outage claim nothing afterwards":
     "the client queues commands while it has no connection",
-  "calls that are granted, denied or resent leave no connection open": "each call opens a connection of its own",
+  "calls that are granted, denied, resent or rejected leave no connection open":
+    "each call opens a connection of its own",
   "outages leave no connection open": "a lost connection is replaced and not closed",
   "ended watches leave no connection open": "the connection of a watch is not closed with it",
 };

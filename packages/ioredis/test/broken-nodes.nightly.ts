@@ -41,7 +41,7 @@ async function leakySubject(): Promise<LockNodeSubject> {
 
 const leak: BrokenNode = {
   fault: "opens a connection for each claim, and never closes it",
-  caughtBy: "calls that are granted, denied or resent leave no connection open",
+  caughtBy: "calls that are granted, denied, resent or rejected leave no connection open",
   needs: ["server"],
   create: leakySubject,
 };

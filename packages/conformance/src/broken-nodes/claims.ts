@@ -52,7 +52,7 @@ export const brokenClaims: readonly BrokenNode[] = [
         node.release({ ...rest, resources: resources.slice(0, 1) }),
       ),
     },
-    "release() sent again changes nothing, and does not reject": {
+    "release() of a resource never claimed, or sent again, changes nothing, and does not reject": {
       "always returns released": on("release", async (request, node) => ({
         ...(await node.release(request)),
         released: true,

@@ -116,7 +116,7 @@ export const brokenOutages: readonly BrokenNode[] = [
         },
       }),
     },
-    "calls that are granted, denied or resent leave no connection open": {
+    "calls that are granted, denied, resent or rejected leave no connection open": {
       "keeps a connection open for each takeover": on("acquire", async (request, node) => {
         if (request.takeover !== undefined) await leak(node);
         return node.acquire(request);

@@ -80,7 +80,7 @@ export const brokenTimes: readonly BrokenNode[] = [
         return reply.held || !request.rejoin ? reply : node.extend(request);
       }),
     },
-    "acquire() resent by the holder does not prolong the claim": {
+    "acquire() resent by the holder neither prolongs nor shortens the claim": {
       "prolongs a claim whose request was resent": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted) await node.extend({ ...request, fence: 1, rejoin: false });
@@ -123,7 +123,7 @@ export const brokenTimes: readonly BrokenNode[] = [
         return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
       }),
     },
-    "acquire() with takeover makes the claim last for the ttl of the request, if that is longer": {
+    "acquire() with takeover makes the claim last for the ttl of the request, longer or shorter": {
       "keeps a claim that was taken over for the remaining ttl of the old owner": on(
         "acquire",
         async (request, node) => {

@@ -103,13 +103,6 @@ export const clientFacts: readonly Fact[] = [
       expect(await node.release("alice", "r")).toBe(false);
     },
   }),
-  ...factsNeeding(["takeover"], {
-    "a claim can be taken over through either client": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await rival.grant("bob", "r", { takeover: "alice" });
-      await node.hold("bob", "r");
-    },
-  }),
   ...factsNeeding(["severalResources"], {
     "claims of both clients on overlapping resources exclude each other": async ({ node, rival }) => {
       await node.grant("alice", ["a", "b"]);

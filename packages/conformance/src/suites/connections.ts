@@ -27,7 +27,7 @@ export async function expectNoGrowth(
 /** The facts about connections that stay open, if the suite can count them. */
 export const connectionFacts: readonly Fact[] = [
   ...factsNeeding(["server"], {
-    "calls that are granted, denied or resent leave no connection open": async (world) => {
+    "calls that are granted, denied, resent or rejected leave no connection open": async (world) => {
       const { node, rival } = world;
       await expectNoGrowth(world, async (round) => {
         const owner = `owner ${round}`;
@@ -41,13 +41,7 @@ export const connectionFacts: readonly Fact[] = [
           await node.release(each, "r");
           await rival.release(each, "r");
         }
-      });
-    },
-
-    "rejected calls leave no connection open": async (world) => {
-      const { node, rival } = world.bare;
-      await expectNoGrowth(world, async () => {
-        for (const client of [node, rival]) {
+        for (const client of [world.bare.node, world.bare.rival]) {
           await expect(client.acquire("alice", [])).rejects.toThrow("rejected");
           await expect(client.extend("alice", [])).rejects.toThrow("rejected");
         }

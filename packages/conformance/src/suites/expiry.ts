@@ -3,7 +3,7 @@ import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { freshOwner, shared } from "../world/client.ts";
 import { dayMs, longMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
 import { afterExpiry, expectKeptFor } from "../world/expectations.ts";
-import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
+import { claimAndExpire, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
 
 /** Long enough that a few percent of it exceed a clock's grain and the time between two polls. */
 const ttlMs = 3_000;
@@ -136,18 +136,13 @@ export const expiryFacts: readonly Fact[] = [
   ...facts({
     // The facts about the end of a claim. Bounds are lower bounds, so that a slow machine does not fail a correct node.
     "a claim lasts for at least its ttl, and then the resource is free": async (world) => {
-      // 69: a node that counts in hundredths of a second must round up.
-      for (const ttlMs of [20, 69]) {
+      // 1: a short ttl is not rounded to 0. 69: a node that counts in hundredths of a second must round up.
+      for (const ttlMs of [1, 20, 69]) {
         const resource = `for ${ttlMs} ms`;
         const startMs = world.elapsedMs();
         await world.node.grant("alice", resource, { ttlMs });
         await expectKeptFor(world, resource, ttlMs, startMs);
       }
-    },
-
-    "a claim with a ttl of 1 ms is granted and expires": async (world) => {
-      await world.node.grant("alice", "r", { ttlMs: 1 });
-      await claimWhenFree(world, "r");
     },
 
     "a claim with a long ttl lasts without an extension": async (world) => {
@@ -156,15 +151,12 @@ export const expiryFacts: readonly Fact[] = [
       await world.rival.deny("bob", "r");
     },
 
-    "an expired claim can be neither extended nor released by its owner": async (world) => {
-      await claimAndExpire(world, "alice", "r");
+    "an expired claim can be neither extended nor released by its owner, and a new one advances the counter": async (
+      world,
+    ) => {
+      const fence = await claimAndExpire(world, "alice", "r");
       expect(await world.node.extend("alice", "r")).toEqual({ held: false, rejoined: false });
       expect(await world.node.release("alice", "r")).toBe(false);
-      await world.rival.grant("bob", "r");
-    },
-
-    "acquire() by the owner of an expired claim makes a new claim, and the counter advances": async (world) => {
-      const fence = await claimAndExpire(world, "alice", "r");
       expect(await world.node.grant("alice", "r")).toEqual(afterExpiry(fence + 1));
     },
 

@@ -69,61 +69,51 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       expectStrictlyIncreasing(fences);
     },
 
-    "tryAcquire() resolves with null while another Redlock holds the resource, and with a lock for another resource":
-      async (world) => {
-        await world.redlock.acquire("r");
-        expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
-        expect(await world.rivalRedlock.tryAcquire("other")).toMatchObject({ resources: ["other"] });
-      },
-
-    "release() frees the resource for the other Redlock, which gets a larger fence": async (world) => {
-      const lock = await world.redlock.acquire("r");
-      // A quorum replies. Over several connections, the other nodes may be asked for the claim only afterwards.
-      await lock.release();
-      const next = await world.rivalRedlock.acquire("r");
-      expect(next.fence).toBeGreaterThan(lock.fence);
-    },
-
-    "acquire() that waits gets the lock when the other Redlock releases it": async (world) => {
-      const lock = await world.redlock.acquire("r");
-      const waiting = world.rivalRedlock.acquire("r");
-      await setImmediate();
-      await lock.release();
-      expect((await waiting).fence).toBeGreaterThan(lock.fence);
-    },
-
-    // The majority decides.
-    "acquire() succeeds while another owner holds a minority of the nodes": async (world) => {
-      for (const { node } of world.nodes.slice(0, 2)) await node.grant("another owner", "r");
-      const lock = await world.redlock.tryAcquire("r");
-      expect(lock?.remainingMs()).toBeGreaterThan(0);
-      for (const { node } of world.nodes.slice(0, 2)) await node.hold("another owner", "r");
-    },
-
-    "tryAcquire() resolves with null while another owner holds a majority, and releases its other claims": async (
-      world,
-    ) => {
-      for (const { node } of world.nodes.slice(0, 3)) await node.grant("another owner", "r");
-      expect(await world.redlock.tryAcquire("r")).toBeNull();
-      for (const { node } of world.nodes.slice(3)) {
-        await world.eventually("the claim of the failed attempt is gone", async () => {
-          return (await node.acquire("another owner", "r")).granted;
-        });
-      }
-    },
-
-    // How a lock is extended, and how it is lost.
-    "extend() makes a lock last longer, with the same fence": async (world) => {
-      const lock = await world.redlock.acquire("r", { ttlMs: minuteMs });
+    "Redlock excludes another one until release(), and each lock has a larger fence than the one before": async ({
+      redlock,
+      rivalRedlock,
+    }) => {
+      const lock = await redlock.acquire("r", { ttlMs: minuteMs });
+      expect(await rivalRedlock.tryAcquire("r")).toBeNull();
+      expect(await rivalRedlock.tryAcquire("other")).toMatchObject({ resources: ["other"] });
       const { fence } = lock;
       await lock.extend({ ttlMs: 10 * minuteMs });
       expect(lock.remainingMs()).toBeGreaterThan(minuteMs);
       expect(lock.fence).toBe(fence);
-      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+      expect(await rivalRedlock.tryAcquire("r")).toBeNull();
+      const waiting = rivalRedlock.acquire("r");
+      await setImmediate();
+      await lock.release();
+      const next = await waiting;
+      expect(next.fence).toBeGreaterThan(fence);
+      // A quorum replies. Over several connections, the other nodes may be asked for the claim only afterwards.
+      await next.release();
+      expect((await redlock.acquire("r")).fence).toBeGreaterThan(next.fence);
     },
 
-    "a lock whose claims are gone from a majority is lost: extend() rejects, and the signal aborts": async (world) => {
+    // The majority decides.
+    "tryAcquire() grants while another owner holds a minority, and releases its claims if that holds a majority":
+      async (world) => {
+        for (const { node } of world.nodes.slice(0, 2)) await node.grant("another owner", "r");
+        const lock = await world.redlock.tryAcquire("r");
+        expect(lock?.remainingMs()).toBeGreaterThan(0);
+        for (const { node } of world.nodes.slice(0, 2)) await node.hold("another owner", "r");
+        for (const { node } of world.nodes.slice(0, 3)) await node.grant("another owner", "s");
+        expect(await world.redlock.tryAcquire("s")).toBeNull();
+        for (const { node } of world.nodes.slice(3)) {
+          await world.eventually("the claim of the failed attempt is gone", async () => {
+            return (await node.acquire("another owner", "s")).granted;
+          });
+        }
+      },
+
+    // How a lock is lost.
+    "a lock whose claims are gone from a minority is kept by extend(), and from a majority lost": async (world) => {
       const lock = await world.redlock.acquire("r");
+      for (const { rival } of world.nodes.slice(0, 2)) await rival.release(lock.owner, "r");
+      await lock.extend();
+      expect(lock.signal.aborted).toBe(false);
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
       for (const { rival } of world.nodes.slice(0, 3)) {
         // The lock needed only a majority: its claim may reach the other nodes later.
         await world.eventually("another owner holds it", async () => {
@@ -135,14 +125,6 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST" });
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
       expect(lock.remainingMs()).toBe(0);
-    },
-
-    "a lock whose claims are gone from a minority is kept by extend()": async (world) => {
-      const lock = await world.redlock.acquire("r");
-      for (const { rival } of world.nodes.slice(0, 2)) await rival.release(lock.owner, "r");
-      await lock.extend();
-      expect(lock.signal.aborted).toBe(false);
-      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
     },
 
     "a lock that is not extended is lost by the end of its ttl, and the next one has a larger fence": async (world) => {

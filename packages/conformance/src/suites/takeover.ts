@@ -17,18 +17,16 @@ export const takeoverFacts: readonly Fact[] = [
       await rival.hold("bob", "r");
       await rival.deny("carol", "r");
       expect(await rival.grant("carol", "r", { takeover: "bob", fenceHint: 1_000 })).toBe(1_000);
+      await node.hold("carol", "r");
     },
 
-    "acquire() with takeover makes the claim last for the ttl of the request, if that is longer": async (world) => {
+    "acquire() with takeover makes the claim last for the ttl of the request, longer or shorter": async (world) => {
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
         await world.node.grant("alice", name, { ttlMs });
         await world.node.grant("bob", name, { takeover: "alice", ttlMs: longMs });
       });
       await world.pass(2 * ttlMs);
       await world.node.hold("bob", resource);
-    },
-
-    "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter": async (world) => {
       await world.node.grant("alice", "r");
       const startMs = world.elapsedMs();
       await world.node.grant("bob", "r", { takeover: "alice", ttlMs: 40 });
