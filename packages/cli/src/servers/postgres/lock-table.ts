@@ -18,8 +18,6 @@ export interface TableFacts {
   readonly missingPrivileges: readonly string[];
 }
 
-const usual = { schema: "public", table: "holdfast_locks" };
-
 /** Finds a table, whether or not the user may use it. */
 const lookup = `
   SELECT c.relpersistence = 'u' AS unlogged,
@@ -39,8 +37,11 @@ const alreadyThere = ["23505", "42P07"];
  *
  * @param statement creates the table, and names one column in each line
  */
-export function lockTable(pool: pg.Pool, address: PostgresAddress, statement: string): LockTable {
-  const { schema, table } = { ...usual, ...definedOf(address) };
+export function lockTable(
+  pool: pg.Pool,
+  { schema = "public", table = "holdfast_locks" }: Pick<PostgresAddress, "schema" | "table">,
+  statement: string,
+): LockTable {
   const columns = [...statement.matchAll(/^ {2}(\w+) /gm)].map(([, column]) => column as string);
   const look = async (): Promise<TableFacts | undefined> => {
     const { rows } = await pool.query(lookup, [schema, table]);
@@ -61,7 +62,8 @@ export function lockTable(pool: pg.Pool, address: PostgresAddress, statement: st
       if (before === undefined) await createOnce(pool, statement);
       const { missingColumns = [] } = before ?? {};
       if (missingColumns.length === 0) return before === undefined;
-      throw new Error(`the table ${qualifiedName(address)} exists, but lacks columns: ${missingColumns.join(", ")}`);
+      const name = [schema, table].map((each) => `"${each.replaceAll('"', '""')}"`).join(".");
+      throw new Error(`the table ${name} exists, but lacks columns: ${missingColumns.join(", ")}`);
     },
   };
 }
@@ -72,14 +74,4 @@ async function createOnce(pool: pg.Pool, statement: string): Promise<void> {
   } catch (error) {
     if (!alreadyThere.includes(String((error as { readonly code?: unknown }).code))) throw error;
   }
-}
-
-/** Returns the quoted name of the table. */
-function qualifiedName(address: PostgresAddress): string {
-  const { schema, table } = { ...usual, ...definedOf(address) };
-  return [schema, table].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
-}
-
-function definedOf({ schema, table }: PostgresAddress): Partial<typeof usual> {
-  return { ...(schema !== undefined && { schema }), ...(table !== undefined && { table }) };
 }
