@@ -15,7 +15,7 @@ import type {
 } from "@holdfast/core/node";
 import type { Limit } from "../settings.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
-import { plainNode, renamedNode } from "../world/renamed-node.ts";
+import { plain, plainNode, renamedNode } from "../world/renamed-node.ts";
 
 /** A lock node with one fault, and the test of the suite that must catch it. */
 export interface BrokenNode {
@@ -128,19 +128,9 @@ function withClock(subject: LockNodeSubject): { subject: LockNodeSubject; elapse
   return { subject: { ...withNodes(subject, subject.node, subject.rival), advance }, elapsedMs: () => elapsedMs };
 }
 
-/** Returns the subject with other nodes, even if its methods are those of a class. */
+/** Returns the subject with other nodes. */
 function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): LockNodeSubject {
-  const { advance, nowMs, related, rivalModule, server } = subject;
-  return {
-    node,
-    rival,
-    close: () => subject.close(),
-    ...(server && { server }),
-    ...(rivalModule && { rivalModule }),
-    ...(advance && { advance: advance.bind(subject) }),
-    ...(nowMs && { nowMs: nowMs.bind(subject) }),
-    ...(related && { related: related.bind(subject) }),
-  };
+  return { ...plain(subject, ["close", "server", "rivalModule", "advance", "nowMs", "related"]), node, rival };
 }
 
 /**

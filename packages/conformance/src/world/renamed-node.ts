@@ -1,17 +1,20 @@
 import type { LockNode } from "@holdfast/core";
 
-/** Returns a node as a plain object, even if its methods are those of a class. */
-export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
-  const methods = ["acquire", "extend", "release", "watch", "inspect", "close", "raiseFloor", "scan"] as const;
-  const offered = methods.filter((method) => node[method] !== undefined);
-  const bound = offered.map((method) => [method, (node[method] as Method).bind(node)]);
-  return { name, ...suggestionOf(node), ...Object.fromEntries(bound) } as N;
+/** Returns some properties of an object in a plain one, even if they are methods of a class. Others stay behind. */
+export function plain<T extends object, Key extends keyof T>(object: T, keys: readonly Key[]): Pick<T, Key> {
+  const properties = keys.flatMap((key) => {
+    const value = object[key];
+    if (value === undefined) return [];
+    return [[key, typeof value === "function" ? value.bind(object) : value]];
+  });
+  return Object.fromEntries(properties) as Pick<T, Key>;
 }
 
-type Method = (...given: never[]) => unknown;
+const methods = ["acquire", "extend", "release", "watch", "inspect", "close", "raiseFloor", "scan"] as const;
 
-function suggestionOf({ suggestedTimeoutMs }: LockNode): Pick<LockNode, "suggestedTimeoutMs"> {
-  return { ...(suggestedTimeoutMs !== undefined && { suggestedTimeoutMs }) };
+/** Returns a node as a plain object. */
+export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
+  return { ...plain<LockNode, keyof LockNode>(node, [...methods, "suggestedTimeoutMs"]), name } as N;
 }
 
 /**
@@ -33,38 +36,32 @@ export function renamedNode<N extends LockNode>(
     const names = new Map(resources.map((resource) => [keptAs(resource), resource]));
     return (kept) => names.get(kept) ?? kept;
   };
+  const { acquire, extend, release, watch, inspect, scan, ...others } = plainNode<LockNode>(node);
   const result: LockNode = {
-    name: node.name,
-    ...suggestionOf(node),
+    ...others,
     async acquire(request) {
-      const reply = await node.acquire(renamed(request));
+      const reply = await acquire(renamed(request));
       if (reply?.granted !== false || !Array.isArray(reply.heldResources)) return reply;
       const nameOf = givenNames(request.resources);
       return { ...reply, heldResources: reply.heldResources.map(nameOf) };
     },
-    extend: (request) => node.extend(renamed(request)),
-    release: (request) => node.release(renamed(request)),
+    extend: (request) => extend(renamed(request)),
+    release: (request) => release(renamed(request)),
+    ...(inspect && { inspect: (resource) => inspect(keptAs(resource)) }),
+    ...(watch && {
+      watch(resources, onReleased) {
+        const nameOf = givenNames(resources);
+        const kept = [...new Set(resources.map(keptAs))];
+        return watch(kept, (resource, next) => onReleased(nameOf(resource), next));
+      },
+    }),
+    ...(scan && {
+      async scan(request) {
+        const portion = await scan(request);
+        const nameOf = (kept: string): string => given.get(kept) ?? kept;
+        return { ...portion, claims: portion.claims?.map((claim) => ({ ...claim, resource: nameOf(claim.resource) })) };
+      },
+    }),
   };
-  if (node.watch) {
-    result.watch = (resources, onReleased) => {
-      const nameOf = givenNames(resources);
-      return (node as Required<LockNode>).watch([...new Set(resources.map(keptAs))], (kept, next) =>
-        onReleased(nameOf(kept), next),
-      );
-    };
-  }
-  if (node.inspect) result.inspect = (resource) => (node as Required<LockNode>).inspect(keptAs(resource));
-  if (node.raiseFloor) result.raiseFloor = (request) => (node as Required<LockNode>).raiseFloor(request);
-  if (node.scan) {
-    result.scan = async (request) => {
-      const portion = await (node as Required<LockNode>).scan(request);
-      const claims = portion.claims?.map((claim) => ({
-        ...claim,
-        resource: given.get(claim.resource) ?? claim.resource,
-      }));
-      return { ...portion, claims };
-    };
-  }
-  if (node.close) result.close = () => (node as Required<LockNode>).close();
   return result as N;
 }
