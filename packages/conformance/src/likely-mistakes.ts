@@ -3,8 +3,8 @@
  * find out more about a mistake report it themselves, and are not listed here.
  */
 const byStatement: Readonly<Record<string, string>> = {
-  "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree":
-    "suggestedTimeoutMs is not a positive integer",
+  "the node has a name, and suggests a timeout in whole milliseconds, if any, the same for both clients":
+    "the name is empty, or suggestedTimeoutMs is not a positive integer",
   "acquire() and release() of one owner sent at once take effect in either order, as their replies say":
     "a reply says what the adapter expects, not what the server did",
   "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner":
@@ -222,8 +222,6 @@ const byStatement: Readonly<Record<string, string>> = {
     "each release of a sharer names a waiter, although the resource is not free",
   "acquire() treats waiters of shared and of exclusive requests as different, even with one value":
     "one value stands for one waiter, although a process may wait both to share and to hold alone",
-  "raiseFloor() with zeros returns 0 and 0 on a fresh node, and changes nothing":
-    "a request of zeros raises something, or a fresh subject is not empty",
   "raiseFloor() keeps every digit of the floor and the epoch":
     "digits of large numbers are lost, as in a floating-point number that becomes a string",
   "raiseFloor() rejects a malformed request, and changes nothing":

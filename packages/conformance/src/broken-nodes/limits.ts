@@ -12,7 +12,7 @@ const shortNames = { max: 250, reason: "the store has short keys" };
 /** Nodes that declare a limit and violate it, or declare nonsense. */
 export const brokenLimits: readonly BrokenNode[] = [
   ...broken({
-    "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree": {
+    "the node has a name, and suggests a timeout in whole milliseconds, if any, the same for both clients": {
       "suggests a timeout of zero": () => ({ suggestedTimeoutMs: 0 }),
     },
   }),
