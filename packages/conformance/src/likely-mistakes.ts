@@ -133,7 +133,7 @@ const byStatement: Readonly<Record<string, string>> = {
   "the old owner can do nothing after a takeover": "the old owner's claim is still there",
   "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing":
     "a shared request does not look for an exclusive claim",
-  "acquire() of an exclusive claim changes nothing for the sharers when it is denied":
+  "acquire() of an exclusive claim is denied until the last sharer has released, and changes nothing":
     "an exclusive request writes before it looks for sharers",
   "acquire() of a shared claim on several resources denies and changes nothing while any is held alone":
     "several resources are shared one by one, and a denial leaves the first ones claimed",
@@ -168,10 +168,8 @@ const byStatement: Readonly<Record<string, string>> = {
     "a release ends the claims of all sharers, or of none until the last one",
   "release() of several resources ends the owner's claims, and leaves the other sharers of each":
     "a release ends the claims of all sharers, or of none until the last one",
-  "a shared claim lasts for at least its ttl, and then the resource is free":
-    "shared claims end early, late or never: is the ttl in milliseconds?",
-  "several shared claims last until the last of them ends, and then the resource is free":
-    "all sharers have the ttl of one of them: the first, the last or the shortest",
+  "shared claims last until the last of them ends, and then the resource is free":
+    "shared claims end early, late or never (is the ttl in milliseconds?), or with another one",
   "a shared claim that has expired counts no longer, while another one lasts":
     "a shared claim lasts as long as the longest one on its resource",
   "an owner whose shared claim has expired joins again while another one lasts":
@@ -182,11 +180,9 @@ const byStatement: Readonly<Record<string, string>> = {
   "a resource is free when its last shared claim ends, although a longer one was released":
     "the resource keeps the longest ttl that any sharer had",
   "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence":
-    "a rejoined shared claim does not join, or counts as a grant where it joins",
+    "a rejoined shared claim does not join, does not count as held, or counts as a grant where it joins",
   "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it":
     "a rejoined shared claim keeps its old fence, or becomes exclusive",
-  "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time":
-    "a rejoined shared claim does not count as held",
   "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter":
     "several shared claims are rejoined one by one",
   "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter":

@@ -324,7 +324,8 @@ function inSharers(fault: string, caughtBy: string, from: string, to: string, fi
   return { fault, caughtBy, edits: [{ file, from, to }] };
 }
 
-const excludesWriters = "acquire() of an exclusive claim is denied until the last sharer has released";
+const excludesWriters =
+  "acquire() of an exclusive claim is denied until the last sharer has released, and changes nothing";
 const excludesReaders =
   "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing";
 
@@ -388,7 +389,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   ),
   inSharers(
     "lets the lock key end with the first sharer",
-    "several shared claims last until the last of them ends, and then the resource is free",
+    "shared claims last until the last of them ends, and then the resource is free",
     "    call('PEXPIREAT', lockKey, digits(untilMs))\n",
     "",
   ),

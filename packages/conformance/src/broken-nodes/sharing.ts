@@ -167,7 +167,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
       ),
     },
-    "a shared claim lasts for at least its ttl, and then the resource is free": {
+    "shared claims last until the last of them ends, and then the resource is free": {
       "ends shared claims after half of their ttl": on("acquire", (request, node) =>
         node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
       ),
@@ -200,7 +200,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         };
       },
     },
-    "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time": {
+    "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence": {
       "returns rejoined for a shared claim that is held": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         return reply.held && request.shared && request.rejoin ? { held: false, rejoined: true } : reply;
@@ -232,13 +232,11 @@ export const brokenSharing: readonly BrokenNode[] = [
     "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing": {
       "lets a shared claim join an exclusive one": (node) => grantingDenied(node, (request) => request.shared === true),
     },
-    "acquire() of an exclusive claim is denied until the last sharer has released": {
+    "acquire() of an exclusive claim is denied until the last sharer has released, and changes nothing": {
       "grants an exclusive claim while others share the resource": (node) =>
         grantingDenied(node, async ({ resources, owner, shared: isShared }) => {
           return !isShared && (await joinOf(node, { resources, owner })) === "all";
         }),
-    },
-    "acquire() of an exclusive claim changes nothing for the sharers when it is denied": {
       "sets the ttl of sharers for an exclusive request before it denies that": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted || request.shared) return reply;
@@ -366,7 +364,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         return node.release({ ...request, resources: resources.length > 0 ? resources : request.resources });
       }),
     },
-    "several shared claims last until the last of them ends, and then the resource is free": {
+    "shared claims last until the last of them ends, and then the resource is free": {
       "ends all shared claims with the first one that expires": on("acquire", async (request, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
