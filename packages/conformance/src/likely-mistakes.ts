@@ -55,8 +55,7 @@ const byStatement: Readonly<Record<string, string>> = {
     "an extension does not compare owners, or only after it has written",
   "extend() does not prolong another owner's claim": "an extension sets the ttl before it compares owners",
   "extend() without rejoin of a resource that is free changes nothing":
-    "an extension makes a claim where there is none",
-  "extend() without rejoin of an expired claim changes nothing": "an extension confirms a claim that has expired",
+    "an extension makes a claim where there is none, or confirms one that has expired",
   "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources":
     "an extension checks only the first of several resources, or extends those that are held",
   "extend() changes nothing while another owner holds any of the resources, with or without rejoin":
@@ -88,7 +87,6 @@ const byStatement: Readonly<Record<string, string>> = {
     "released is always true, or a second release is an error",
   "release() of a released or expired claim leaves the next owner's claim alone": "a release does not compare owners",
   "release() leaves another owner's claim and counter alone": "a release does not compare owners",
-  "release() compares owners exactly": "owners are compared in part, without case, or as patterns",
   "a claim lasts for at least its ttl, and then the resource is free":
     "claims end early, late or never: is the ttl in milliseconds?",
   "a claim on several resources lasts for at least its ttl on each, and then each is free":
@@ -129,7 +127,6 @@ const byStatement: Readonly<Record<string, string>> = {
     "a takeover needs claims on all of the resources",
   "acquire() with takeover from an owner that does not hold the resource is denied":
     "a takeover does not compare owners",
-  "acquire() with takeover compares owners exactly": "owners are compared in part, without case, or as patterns",
   "the old owner can do nothing after a takeover": "the old owner's claim is still there",
   "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing":
     "a shared request does not look for an exclusive claim",

@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: "confirms a claim that has expired",
-    caughtBy: "extend() without rejoin of an expired claim changes nothing",
+    caughtBy: "extend() without rejoin of a resource that is free changes nothing",
     from: "END > now) = cardinality",
     to: "END IS NOT NULL) = cardinality",
   },

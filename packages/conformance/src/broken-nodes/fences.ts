@@ -114,7 +114,7 @@ export const brokenFences: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["inspect"], {
-    "extend() without rejoin of an expired claim changes nothing": {
+    "extend() without rejoin of a resource that is free changes nothing": {
       "confirms a claim that has expired": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         const { owner, fence } = await node.inspect(request.resources[0] as string);

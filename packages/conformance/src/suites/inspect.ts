@@ -48,7 +48,8 @@ export const inspectFacts: readonly Fact[] = [
       expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: afterExpiry(expired) });
     },
 
-    "inspect() changes neither claim nor counter": async ({ node, rival }) => {
+    "inspect() changes neither claim nor counter, and does not prolong the claim": async (world) => {
+      const { node, rival } = world;
       await node.inspect("r");
       const fence = await node.grant("alice", "r");
       expect(fence).toBe(1);
@@ -57,12 +58,9 @@ export const inspectFacts: readonly Fact[] = [
       await node.release("alice", "r");
       await rival.inspect("r");
       expect(await nextFence(rival, "r")).toBe(fence + 1);
-    },
-
-    "inspect() does not prolong the claim": async (world) => {
       const { resource } = await whileAlive(world, async (name, ttlMs) => {
-        await world.node.grant("alice", name, { ttlMs });
-        expect(await world.rival.inspect(name)).toMatchObject({ owner: "alice" });
+        await node.grant("alice", name, { ttlMs });
+        expect(await rival.inspect(name)).toMatchObject({ owner: "alice" });
       });
       await claimWhenFree(world, resource);
     },
