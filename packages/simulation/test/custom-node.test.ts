@@ -132,8 +132,7 @@ describe("createNode", () => {
     ["whose acquire() answers nonsense", "clean end", altered(() => ({ acquire: () => "yes" as never }))],
   ])("unexpectedViolations() reports a node %s", async (_, violation, createNode) => {
     let told = "";
-    for (let seed = 1; seed <= 60 && !told.includes(violation); seed += 3)
-      told += await violationsOf(createNode, 3, seed);
+    for (let seed = 1; seed <= 60 && !told.includes(violation); seed++) told += await violationsOf(createNode, 1, seed);
     expect(told).toContain(violation);
   });
 

@@ -33,8 +33,10 @@ function picturesBefore(trace: Trace, atMs: number): unknown[] {
   return before.filter((_, index) => index % 5 === before.length % 5).map((each) => momentAt(trace, each));
 }
 
-const play = scenarioOfPlay(defaultPlay);
 const cursorMs = 803.25;
+const play = scenarioOfPlay(defaultPlay);
+const traceOfPlay = await traceOf(play);
+const picturesOfPlay = picturesBefore(traceOfPlay, cursorMs);
 
 const added: readonly (readonly [string, PlayFault])[] = [
   ["a crash", crashNode("C", cursorMs, { forMs: 300 })],
@@ -49,8 +51,8 @@ const added: readonly (readonly [string, PlayFault])[] = [
 
 describe("withFaults()", () => {
   it.each(added)("withFaults() changes nothing before the fault: %s", async (_name, fault) => {
-    const [without, withIt] = [await traceOf(play), await traceOf(withFaults(play, [fault]))];
-    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesBefore(without, cursorMs));
+    const withIt = await traceOf(withFaults(play, [fault]));
+    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesOfPlay);
     const struck = withIt.events.filter(({ who }) => who === "fault");
     expect(struck.map(({ what }) => what)).toEqual([describeFault(fault)]);
   });
@@ -77,11 +79,10 @@ describe("withFaults()", () => {
   });
 
   it("withFaults() adds a late write, before which nothing changes", async () => {
-    const without = await traceOf(play);
-    const fault = lateWrite(without, "client 1", cursorMs, 1500);
+    const fault = lateWrite(traceOfPlay, "client 1", cursorMs, 1500);
     if (fault === undefined) throw new Error("client 1 does not write");
     const withIt = await traceOf(withFaults(play, [fault]));
-    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesBefore(without, cursorMs));
+    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesOfPlay);
     const late = withIt.accesses.filter(({ sentAtMs, arrivesAtMs }) => arrivesAtMs - sentAtMs > 1500);
     expect(late).toMatchObject([{ client: "client 1", kind: "write" }]);
     expect(late[0]?.sentAtMs).toBeGreaterThanOrEqual(cursorMs);
@@ -139,7 +140,7 @@ describe("mendLink()", () => {
 });
 
 describe("lateWrite()", () => {
-  it("lateWrite() returns nothing for a client that does not write any more", async () => {
-    expect(lateWrite(await traceOf(play), "client 1", 1e6, 100)).toBeUndefined();
+  it("lateWrite() returns nothing for a client that does not write any more", () => {
+    expect(lateWrite(traceOfPlay, "client 1", 1e6, 100)).toBeUndefined();
   });
 });
