@@ -111,8 +111,9 @@ function cleared(
       ...subject,
       async close() {
         await subject.close();
-        const counters = tags.map((tag) => `holdfast:fence:{${tag}}${options.prefix}`);
-        if ((await command("EXISTS", ...counters.slice(0, 2))) === 2) await command("UNLINK", ...counters);
+        const counterOf = (tag: string): string => `holdfast:fence:{${tag}}${options.prefix}`;
+        const isRaised = (await command("EXISTS", ...tags.slice(0, 2).map(counterOf))) === 2;
+        if (isRaised) await command("UNLINK", ...tags.map(counterOf));
       },
     };
   };
