@@ -173,10 +173,11 @@ export class Claim implements ReplyListener {
     request: NodeRequest,
     read: NodeCall["read"],
     rule: VoteRule,
-    hooks?: Pick<NodeCall, "known" | "onSent">,
+    { known, onSent }: Pick<NodeCall, "known" | "onSent"> = {},
   ): Promise<Tally> {
-    const call = { method, request: Object.freeze(request), resources: this.#reported, read, listener: this };
-    return new QuorumCall(this.#context, hooks ? { ...call, ...hooks } : call, rule).run();
+    Object.freeze(request);
+    const call = { method, request, resources: this.#reported, listener: this, read, known, onSent };
+    return new QuorumCall(this.#context, call, rule).run();
   }
 
   /**

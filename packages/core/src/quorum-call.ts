@@ -37,13 +37,13 @@ export interface NodeCall {
   /** The resources that events name. */
   readonly resources: readonly string[];
   /** Gets each reply or failure, even after the call has settled, but not that a node misses the deadline. */
-  readonly listener?: ReplyListener;
+  readonly listener?: ReplyListener | undefined;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
   /** Returns the vote of a node that need not be asked. */
-  known?(node: LockNode, index: number): Vote | undefined;
+  readonly known?: ((node: LockNode, index: number) => Vote | undefined) | undefined;
   /** Called when the request was sent to a node. */
-  onSent?(node: LockNode): void;
+  readonly onSent?: ((node: LockNode) => void) | undefined;
 }
 
 /** See {@link NodeCall.listener}. */
