@@ -17,6 +17,8 @@ export default defineConfig({
       "packages/redis/test/script-paths.test.ts",
     ],
     exclude: ["packages/memory/**", "packages/sqlite/**"],
+    // A busy machine may take minutes for the histories that compare the paths of the script.
+    testTimeout: 600_000,
     // Most tests wait for claims to expire.
     maxWorkers: 4,
     reporters: [["json", { outputFile: resolve(import.meta.dirname, "../reports/matrix.json") }]],
