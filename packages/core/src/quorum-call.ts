@@ -193,11 +193,11 @@ export class QuorumCall implements Timed {
   run(): Promise<Tally> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      const { signal, timeoutMs } = this.#rule;
-      this.#context.openCalls.add(this);
-      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      const { nodes, limit } = this.#context;
+      const { nodes, openCalls, limit } = this.#context;
       const { method, listener, known } = this.#call;
+      const { signal, timeoutMs } = this.#rule;
+      openCalls.add(this);
+      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
         const onVote = (vote: Vote): void => {
@@ -237,7 +237,7 @@ export class QuorumCall implements Timed {
     this.#verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
     const { nodes, observer } = this.#context;
     const { method, resources } = this.#call;
-    const { name: node } = nodes[index] as LockNode;
+    const node = (nodes[index] as LockNode).name;
     observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
   }
 
