@@ -74,7 +74,7 @@ class Parsed extends Error {
   }
 }
 
-/** Returns what runs the command that these words name; undefined if they are no command, and the parser has printed. */
+/** Returns what runs the command that these words name; undefined if the parser has printed instead, such as the help. */
 async function parse(yargs: MakeArgv, args: readonly string[]): Promise<(() => unknown) | undefined> {
   const parsing = commands.map((command) => ({
     ...command,

@@ -118,7 +118,7 @@ function settleAttempt(
   }
   // On nodes that granted the takeover, this release frees the resource, so it must notify waiters.
   if (outcome === "acquired") {
-    if (predecessor !== undefined) claim.replacePredecessor();
+    claim.replacePredecessor();
     if (context.firstLock.isAwaited) context.firstLock.end();
   } else claim.withdraw(predecessor && {});
   const isPart = outcome === "acquired" && wanted.length < resources.length;

@@ -32,17 +32,17 @@ export interface VoteRule {
 /** The request to send to each node. */
 export interface NodeCall {
   readonly method: NodeFailedEvent["method"];
-  /** What the method takes. */
+  /** The argument of the method. */
   readonly request: unknown;
   /** The resources that events name. */
   readonly resources: readonly string[];
-  /** Gets each reply or failure, even after the call has settled, but not that a node misses the deadline. */
+  /** Receives each reply or failure, even after the call has settled, but no missed deadline. */
   readonly listener?: ReplyListener | undefined;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
   /** Returns the vote of a node that need not be asked. */
   readonly known?: ((node: LockNode, index: number) => Vote | undefined) | undefined;
-  /** Called when the request was sent to a node. */
+  /** Called just before the request is sent to a node. */
   readonly onSent?: ((node: LockNode) => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What `run` and `lead` share: they run a command while they hold something. */
+/** The common part of `run` and `lead`, which run a command while they hold a lock or a term. */
 import { UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments } from "../options/server-options.ts";

@@ -36,7 +36,7 @@ export async function tryLock(
   const timely = <T>(reply: Promise<T>): Promise<T> => within(answerTimeoutMs, reply);
   const outcome = (lockFailure: string | null, latency: Latency | null = null): Trial => ({ lockFailure, latency });
   try {
-    // Whichever epoch the user's clients are of: the trial tests the rest.
+    // An epoch that the server serves, whatever the user's clients have: the trial tests the rest.
     const served = epoch > 1 && { epoch: epoch % 2 === 1 ? epoch : epoch + 1 };
     const acquired = await timely(node.acquire({ ...claim, fenceHint: 1, ...served }));
     // Another doctor that holds the lock shows that locks are granted.

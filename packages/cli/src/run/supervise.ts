@@ -11,7 +11,7 @@ export interface SupervisedCommand {
   readonly killAfterMs: number;
   /** Whether the command leads its own process group. */
   readonly inGroup: boolean;
-  /** The longest time to hold the lock, in milliseconds. */
+  /** The longest time to hold the lock or the term, in milliseconds. */
   readonly maxHoldMs: number;
   /** The label that shows people the holder. */
   readonly label: string;

@@ -1,4 +1,4 @@
-/** The server sets, one, or the old and the new one while servers change. A lock needs a majority of each. */
+/** The sets of servers: one, or the old and the new one while servers change. A lock needs a majority of each. */
 import type { JointSet, LockNode } from "@holdfast/core";
 
 /** Which of the servers are in the old and in the new set, by their positions. A server may be in both. */

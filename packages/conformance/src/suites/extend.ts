@@ -125,13 +125,13 @@ export const extendFacts: readonly Fact[] = [
       const { node, rival } = world;
       const notHeld = { held: false, rejoined: false };
       expect(await node.extend("alice", "r", { fence: 1_000 })).toEqual(notHeld);
-      expect(await node.grant("alice", "r")).toBe(1);
-      await node.release("alice", "r");
+      expect(await claimAndExpire(world, "alice", "r")).toBe(1);
       expect(await node.extend("alice", "r", { fence: 1_001 })).toEqual(notHeld);
-      expect(await nextFence(rival, "r")).toBe(2);
-      const expired = await claimAndExpire(world, "alice", "r");
-      expect(await node.extend("alice", "r", { fence: expired + 1_000 })).toEqual(notHeld);
-      expect(await nextFence(rival, "r")).toEqual(afterExpiry(expired + 1));
+      expect(await nextFence(rival, "r")).toEqual(afterExpiry(2));
+      const released = await node.grant("alice", "r");
+      await node.release("alice", "r");
+      expect(await node.extend("alice", "r", { fence: released + 1_000 })).toEqual(notHeld);
+      expect(await nextFence(rival, "r")).toBe(released + 1);
     },
   }),
   ...factsNeeding(["severalResources"], {

@@ -94,8 +94,10 @@ export const floorFacts: readonly Fact[] = [
     "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients": async (world) => {
       const { node, rival } = world;
       for (const client of [node, rival]) expect(await client.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
-      const counter = await nextFence(node, "r");
-      expect(counter, "a fresh node is not empty, or a request of zeros raises something").toBe(1);
+      const fence = await node.grant("alice", "r", { epoch: 7 });
+      expect(fence, "a fresh node is not empty, or a request of zeros raises something").toBe(1);
+      await node.free("alice", "r");
+      expect(await nextFence(rival, "never claimed")).toEqual(between(1, 2));
       const steps = [
         { asked: { floor: 100 }, after: { floor: 100, epoch: 0 } },
         { asked: { floor: 50, epoch: 3 }, after: { floor: 100, epoch: 3 } },

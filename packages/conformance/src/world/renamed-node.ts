@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 
-/** Returns some properties of an object in a plain one, even if they are methods of a class. Others stay behind. */
+/** Copies these properties into a plain object, with methods bound to the original. */
 export function plain<T extends object, Key extends keyof T>(object: T, keys: readonly Key[]): Pick<T, Key> {
   const properties = keys.flatMap((key) => {
     const value = object[key];

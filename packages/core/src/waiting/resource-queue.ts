@@ -78,7 +78,7 @@ export class Waiter {
     this.wanted = queues;
   }
 
-  /** Makes it claim its resources one by one, of which it has this many. */
+  /** Makes it claim its resources one by one. It has collected the first `count`. */
   collect(count: number): void {
     this.isCollecting = true;
     this.collectedCount = count;
