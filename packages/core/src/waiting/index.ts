@@ -225,7 +225,7 @@ export class LocalQueues {
       return true;
     }
     waiter.collected = claim;
-    waiter.collect(wanted.length);
+    waiter.collectedCount = wanted.length;
     waiter.collectedUntilMs = nowMs + waiter.settings.ttlMs / 2; // it must not expire while the waiter keeps it
     waiter.state = "queued";
     this.#enterGroup(waiter);
@@ -285,7 +285,7 @@ export class LocalQueues {
     }
     this.#serve(queues);
     for (const queue of queues) this.#dropUser(queue);
-    waiter.join([]); // a queue may still know it as the reason of its delay
+    waiter.queues = []; // a queue may still know it as the reason of its delay
   }
 
   #join(waiter: Waiter): void {
@@ -303,7 +303,7 @@ export class LocalQueues {
       queue.users += 1;
       queues.push(queue);
     }
-    waiter.join(queues);
+    waiter.queues = queues;
   }
 
   /**
@@ -426,7 +426,7 @@ export class LocalQueues {
       this.#keepForAWhile(waiter);
     }
     if (mayCollect && !waiter.isCollecting && this.#collector === undefined && this.#wasDeniedTooLong(waiter)) {
-      waiter.collect(0);
+      waiter.isCollecting = true;
       this.#collector = waiter;
       this.#keepForAWhile(waiter);
     }
@@ -572,7 +572,6 @@ export class LocalQueues {
     waiter.collectedUntilMs = Infinity;
     waiter.isReserving = false;
     waiter.isCollecting = false;
-    waiter.wanted = waiter.queues;
     waiter.keepUntilMs = Infinity;
     waiter.yieldCount += 1;
     waiter.overtakenSince = this.#calls;

@@ -34,8 +34,6 @@ export class Waiter {
   attempts = 0;
   /** The queues of its resources, in order; empty for a call that does not wait, until it holds the lock. */
   queues: readonly ResourceQueue[] = [];
-  /** The queues of its next attempt: all, or one more than it has collected. */
-  wanted: readonly ResourceQueue[] = [];
   /** The group of waiters for the same resources, once the call had to queue, and its neighbours there. */
   group: WaiterGroup | undefined;
   ahead: Waiter | undefined;
@@ -72,17 +70,9 @@ export class Waiter {
     this.overtakenSince = order;
   }
 
-  /** Sets the queues of its resources. */
-  join(queues: readonly ResourceQueue[]): void {
-    this.queues = queues;
-    this.wanted = queues;
-  }
-
-  /** Makes it claim its resources one by one. It has collected the first `count`. */
-  collect(count: number): void {
-    this.isCollecting = true;
-    this.collectedCount = count;
-    this.wanted = this.queues.slice(0, count + 1);
+  /** The queues of its next attempt: all, or one more than it has collected. */
+  get wanted(): readonly ResourceQueue[] {
+    return this.isCollecting ? this.queues.slice(0, this.collectedCount + 1) : this.queues;
   }
 }
 
