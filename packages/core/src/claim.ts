@@ -236,14 +236,15 @@ export class Claim implements ReplyListener {
 
   #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
     const { resources, owner } = this;
-    return Object.freeze({ resources, owner, timeoutMs: this.#timeoutMs, ...hints });
+    return { resources, owner, timeoutMs: this.#timeoutMs, ...hints };
   }
 
   /** Releases on these nodes, best effort: the claim expires with its ttl in any case. */
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
     const { limit } = this.#context;
-    const call = { method: "release", request: this.#releaseRequest(hints), read: readReleaseReply } as const;
+    const request = Object.freeze(this.#releaseRequest(hints));
+    const call = { method: "release", request, read: readReleaseReply } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
       if (this.#unsent?.has(node)) continue;

@@ -1,5 +1,4 @@
 /** The report of `migrate`, as text and as JSON. */
-
 import { epochOf, servedBy } from "@holdfast/core/node";
 import type { MigrationStatus } from "@holdfast/membership";
 import { reasonOf } from "../failures.ts";
