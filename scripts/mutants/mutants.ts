@@ -370,9 +370,16 @@ export const mutants: readonly Mutant[] = [
     rule: "S10",
     fault: "a grant of several resources counts as agreed, whatever it was asked for",
     file: "attempt.ts",
-    from: "wanted.length > 1 ? context.nodes.map(() => fenceHint) : undefined",
-    to: "undefined as undefined | number[]",
+    from: "wanted.length > 1 ? context.nodes.map(",
+    to: "wanted.length > 1e9 ? context.nodes.map(",
     isSimulated: true,
+  },
+  {
+    rule: "S10",
+    fault: "a repeated grant of several resources confirms the hint, though the claim joined below it",
+    file: "attempt.ts",
+    from: 'mode === "shared" ? 0 : fenceHint',
+    to: "fenceHint",
   },
   {
     rule: "S10",

@@ -37,6 +37,9 @@ export interface HighestFence {
  * The number that each node was last asked for: the hint, or a proposal. For a claim on several resources, whose counters
  * may differ where other resources share them: a node reports the highest of them, and all are equal only if that is what
  * it was asked for. Undefined for a single resource.
+ *
+ * The hint of a shared claim counts as 0, which no node grants: a claim that joins leaves lower counters below the hint,
+ * and another sharer may have raised one of them to it before a repeated grant reports the highest.
  */
 export type Asked = number[] | undefined;
 

@@ -236,6 +236,26 @@ describe("fencing tokens of locks on several resources, where others share their
     expect((await clock.until(by(nodes).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
   });
 
+  it("acquire() does not take a repeated grant for agreed where the claim joined sharers below the hint", async () => {
+    const { clock, nodes, by } = counting("abc");
+    const claim = { resources: ["r1", "r2"], shared: true, ttlMs: 1_000, timeoutMs: 50 };
+    const repeating = nodes.map((node) => ({
+      ...node,
+      acquire: async (request: Parameters<typeof node.acquire>[0]) => {
+        await node.acquire(request);
+        // Another sharer of one of the names agrees with other nodes on the very number that this claim asked for.
+        const other = { ...claim, resources: ["r2"], owner: "other" };
+        await node.acquire({ ...other, fenceHint: 1 });
+        await node.extend({ ...other, fence: request.fenceHint, rejoin: false });
+        return node.acquire(request);
+      },
+    }));
+    for (const node of nodes) await node.acquire({ ...claim, owner: "first", fenceHint: 1 });
+    const lock = await clock.until(by(repeating).acquire(["r1", "r2"], { mode: "shared" }));
+    const counters = await Promise.all(nodes.map(async (node) => (await node.inspect("r1")).fence));
+    expect(counters.filter((fence) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
+  });
+
   it("acquire() asks a node again that reported more than the proposal, as its other counters may be lower", async () => {
     const { clock, nodes, by } = counting("abc");
     const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
