@@ -46,12 +46,18 @@ static int compareNodes(int a, int b)
   if (!order) order = OTHER_STATE(a) - OTHER_STATE(b);
   if (!order) order = now.node[a].counter - now.node[b].counter;
   for (c = 0; c < CLIENTS && !order; c++) order = now.client[c].heard[a] - now.client[c].heard[b];
+#ifdef SEVERAL
+  for (c = 0; c < CLIENTS && !order; c++) order = now.client[c].doubted[a] - now.client[c].doubted[b];
+#endif
   return order;
 }
 
 static void swapNodes(int a, int b)
 {
   unsigned char heard;
+#ifdef SEVERAL
+  unsigned char doubted;
+#endif
   int c;
   struct Node node = now.node[a];
   now.node[a] = now.node[b];
@@ -60,6 +66,11 @@ static void swapNodes(int a, int b)
     heard = now.client[c].heard[a];
     now.client[c].heard[a] = now.client[c].heard[b];
     now.client[c].heard[b] = heard;
+#ifdef SEVERAL
+    doubted = now.client[c].doubted[a];
+    now.client[c].doubted[a] = now.client[c].doubted[b];
+    now.client[c].doubted[b] = doubted;
+#endif
   }
 }
 

@@ -18,6 +18,9 @@
  *
  * Other resources may share the counters of this one, and advance them at any moment. An advance is a part of the step in
  * which a client hears of it, or a step of its own with AT_ANY_MOMENT. EXCLUSION leaves it out.
+ *
+ * With SEVERAL, each lock is on several resources, and the counters of the model are those of one of them. A reply is the
+ * highest counter of all, so it may be higher than the one of the model.
  */
 #if !defined(EXCLUSION) && !defined(AT_ANY_MOMENT)
 #define OTHERS_WHEN_HEARD
@@ -100,6 +103,9 @@ typedef Client {
   byte stage;
   bit shared;
   byte heard[NODES]; /* the last fence that the client received from each node for this claim, or 0 */
+#ifdef SEVERAL
+  bit doubted[NODES]; /* whether that is not what the node was asked for, so that other counters may be lower */
+#endif
   byte proposed[PROPOSALS];
   byte proposals;
   byte token; /* 0 while it has no lock */
@@ -188,10 +194,18 @@ inline start() {
 #endif
 }
 
+#ifdef SEVERAL
+#define IS_DOUBTED(at) CLIENT.doubted[at]
+#define trust(at) CLIENT.doubted[at] = false
+#else
+#define IS_DOUBTED(at) false
+#define trust(at) skip
+#endif
+
 /* What the client has learned, and the order of its late proposals, no longer matter. */
 inline end() {
   d_step {
-    for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0 }
+    for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0; trust(i) }
 #if FORGET != NEVER
     for (i : 0 .. PROPOSALS - 1) { CLIENT.proposed[i] = 0 }
     CLIENT.proposals = 0;
@@ -270,7 +284,7 @@ inline tally() {
     fence = 0;
     for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
     voters = 0;
-    for (i : 0 .. NODES - 1) { voters = voters | ((CLIENT.heard[i] == fence) << i) }
+    for (i : 0 .. NODES - 1) { voters = voters | ((CLIENT.heard[i] == fence && !IS_DOUBTED(i)) << i) }
   }
 #ifdef NO_AGREEMENT
   voters = 255
@@ -283,14 +297,42 @@ inline propose() {
   CLIENT.proposals++;
   /* A lower fence no longer counts, as if not received. */
   d_step {
-    for (i : 0 .. NODES - 1) { CLIENT.heard[i] = (CLIENT.heard[i] == fence -> fence : 0) }
+    for (i : 0 .. NODES - 1) {
+      CLIENT.heard[i] = (CLIENT.heard[i] == fence && !IS_DOUBTED(i) -> fence : 0);
+      trust(i)
+    }
   }
   printf("ALSO %c proposes %d\n", NAME(c), fence)
 }
 
-inline hearVote() {
+/* The client receives the counter or, for several resources, that of another one which is higher. */
+inline hear() {
   CLIENT.heard[n] = NODE.counter;
-  printf("ALSO %c hears it\n", NAME(c));
+#ifdef SEVERAL
+  do
+  :: CLIENT.heard[n] < top -> CLIENT.heard[n]++
+  :: break
+  od
+#endif
+}
+
+/*
+ * A grant sets the counters of all resources to one number, at least the hint unless the claim joins. A repeated grant
+ * reports the highest of them. So the hint proves that they are equal, unless the claim may have joined.
+ */
+inline hearVote() {
+#if !defined(SEVERAL) || defined(HIGHEST_TRUSTED)
+  hear();
+#else
+  if
+#ifdef JOINER_TRUSTED
+  :: CLIENT.shared -> hear()
+#endif
+  :: !CLIENT.shared -> CLIENT.heard[n] = NODE.counter
+  :: hear(); CLIENT.doubted[n] = true
+  fi;
+#endif
+  printf("ALSO %c hears %d\n", NAME(c), CLIENT.heard[n]);
   d_step {
     voters = 0;
     for (i : 0 .. NODES - 1) { voters = voters | ((CLIENT.heard[i] > 0) << i) }
@@ -310,9 +352,12 @@ inline hearRaise() {
 #ifdef RAISE_MISTAKEN
   CLIENT.heard[n] = fence;
 #else
-  CLIENT.heard[n] = NODE.counter;
+  hear();
 #endif
-  printf("ALSO %c hears it\n", NAME(c));
+#if defined(SEVERAL) && !defined(LARGER_TRUSTED)
+  CLIENT.doubted[n] = CLIENT.heard[n] > fence;
+#endif
+  printf("ALSO %c hears %d\n", NAME(c), CLIENT.heard[n]);
   if
 #if defined(EXCLUSION) && PROPOSALS >= NODES
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS && CLIENT.shared -> fail()

@@ -26,6 +26,7 @@ const exclusiveTokens = [...tokens, "SHARED=0"];
 /** The protocol of core, which `pnpm model` proves. */
 export const proofs: readonly Search[] = [
   { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
+  { title: "locks on several resources, 2 proposals", defines: ["SEVERAL", "PROPOSALS=2"], expects: "holds" },
   {
     title: "3 clients that hand over",
     defines: ["EXCLUSION", "CLIENTS=3"],
@@ -75,6 +76,7 @@ export const longProofs: readonly Search[] = [
     defines: ["AT_ANY_MOMENT"],
     expects: "holds",
   },
+  { title: "locks on several resources", defines: ["SEVERAL"], expects: "holds" },
   { title: "3 nodes, 3 clients, 1 proposal", defines: ["CLIENTS=3", "PROPOSALS=1"], expects: "holds" },
   { title: "a resent acquire advances the counter", defines: ["RESEND_ADVANCES"], expects: "holds" },
   {
@@ -129,6 +131,18 @@ export const variants: readonly Search[] = [
     title: "a node that a sharer rejoins alone does not advance",
     defines: ["SHARED_REJOIN_WITHOUT_ADVANCE", "CLIENTS=3", "PROPOSALS=1", "SHARED=5"],
     runDepth: 340,
+  },
+  {
+    title: "the highest counter of several resources counts as the counter of each",
+    defines: ["SEVERAL", "HIGHEST_TRUSTED"],
+  },
+  {
+    title: "a repeated grant confirms the hint for several resources, though the claim joined below it",
+    defines: ["SEVERAL", "JOINER_TRUSTED", "SHARED=1", "PROPOSALS=1"],
+  },
+  {
+    title: "a reply above the proposal confirms this number for several resources",
+    defines: ["SEVERAL", "LARGER_TRUSTED", "PROPOSALS=2"],
   },
   { title: "a sharer joins a writer", defines: ["SHARES_WITH_WRITER", "SHARED=2"] },
   { title: "a sharer joins a writer that relies on its lock", defines: ["EXCLUSION", "SHARES_WITH_WRITER"] },
