@@ -15,7 +15,7 @@ import {
   type VoteRule,
 } from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
-import { readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
+import { hasCode, readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
 
 /** The parameters of an acquire request that vary between attempts. */
 export interface AcquireTerms {
@@ -185,14 +185,15 @@ export class Claim implements ReplyListener {
    * did. Where the reply to a release in flight may show that it came after the grant, waits for that reply, at most for
    * `nodeTimeoutMs`.
    */
-  onReply(method: NodeCall["method"], node: LockNode, { kind, fence, isUnsent }: Vote): void {
+  onReply(method: NodeCall["method"], node: LockNode, vote: Vote): void {
+    const { kind, fence } = vote;
     if (method === "release") {
       this.#onReleased(node, kind);
       return;
     }
     const isAcquire = method === "acquire";
     if (isAcquire && this.#predecessor !== undefined) this.#confirm(node, kind, this.#predecessor);
-    if (isUnsent) {
+    if (kind === "failed" && hasCode(vote, "NOT_SENT")) {
       if (!isAcquire) return;
       this.#unsent ??= new Set();
       this.#unsent.add(node);

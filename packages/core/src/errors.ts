@@ -326,6 +326,31 @@ export class InvalidReplyError extends Error {
 }
 
 /**
+ * A node did not send a request to its server, and will not: the `error` of a failed {@link NodeOutcome}. Core releases no
+ * claim that was not sent.
+ *
+ * @example
+ * ```ts
+ * import { type LockNode, NotSentError } from "@holdfast/core";
+ *
+ * function whileConnected(node: LockNode, isConnected: () => boolean): LockNode["acquire"] {
+ *   return async (request) => {
+ *     if (!isConnected()) throw new NotSentError("the client is not connected");
+ *     return node.acquire(request);
+ *   };
+ * }
+ * ```
+ */
+export class NotSentError extends Error {
+  /** The `code` of these errors. */
+  static readonly code = "NOT_SENT";
+  /** The name of the class. */
+  override readonly name = "NotSentError";
+  /** Identifies the condition. */
+  readonly code = "NOT_SENT";
+}
+
+/**
  * A node does not serve clients of this generation: the `error` of a failed {@link NodeOutcome}.
  *
  * @example

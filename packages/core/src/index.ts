@@ -12,6 +12,7 @@ export {
   type LossReason,
   type NodeOutcome,
   NodeTimeoutError,
+  NotSentError,
   QueueFullError,
   QuorumUnreachableError,
   RedlockClosedError,

@@ -12,7 +12,8 @@ import type {
  * of each: every call is atomic on that node, and every reply is true at the moment when the node sends it.
  *
  * - A method resolves with a reply or rejects. A rejection is a *failure* (the node is down, broken or too slow), never
- *   a denial.
+ *   a denial. With a `NotSentError`, the request has no effect, and will have none: core sends no release for it. After any
+ *   other rejection of `acquire`, it sends one.
  * - When `acquire` rejects with a `ConfigurationError`, retrying cannot help: core ends the call immediately instead of
  *   continuing with the other nodes. When `extend` does, the node counts as failed, and the call ends immediately once
  *   no quorum is left.

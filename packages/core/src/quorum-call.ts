@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { NodeTimeoutError } from "./errors.ts";
+import { NodeTimeoutError, NotSentError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
@@ -261,10 +261,7 @@ export class QuorumCall implements Timed {
 }
 
 /** The vote of a node that was not asked. */
-const unsent: Vote = {
-  ...readFailure(new Error("silent: hundreds of earlier requests wait for its reply")),
-  isUnsent: true,
-};
+const unsent = readFailure(new NotSentError("silent: hundreds of earlier requests wait for its reply"));
 
 /**
  * Sends a request to one node, unless it is silent, and reads its reply. Treats a synchronous throw as a rejection, a plain

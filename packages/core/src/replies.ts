@@ -8,8 +8,6 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
   readonly view?: NodeView;
   /** The waiter that the node named in reply to `release`. */
   readonly next?: string;
-  /** Whether the request was not sent, as the node is silent. */
-  readonly isUnsent?: boolean;
 }
 
 /*
@@ -76,7 +74,7 @@ export function readFailure(reason: unknown): Vote {
 }
 
 /** Whether the node failed with an error of this code. The error may come from another copy of core. */
-export function hasCode(vote: Vote | undefined, code: "MISCONFIGURED" | "EPOCH"): boolean {
+export function hasCode(vote: Vote | undefined, code: "MISCONFIGURED" | "EPOCH" | "NOT_SENT"): boolean {
   try {
     return (vote?.error as { readonly code?: unknown } | undefined)?.code === code;
   } catch {

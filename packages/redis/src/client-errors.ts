@@ -1,4 +1,5 @@
 import { errorMonitor } from "node:events";
+import { NotSentError } from "@holdfast/core";
 import type { RedisConnection } from "./connection.ts";
 
 /** Returns the message of an error without the arguments of its command. Accepts values that are no `Error`, too. */
@@ -15,17 +16,17 @@ export function messageOf(error: unknown): string {
  *
  * @param key a key of the operation
  */
-export function notConnected(connection: Pick<RedisConnection, "whyNotReady">, key: string): Error {
+export function notConnected(connection: Pick<RedisConnection, "whyNotReady">, key: string): NotSentError {
   const reason = connection.whyNotReady?.(key);
   if (reason === undefined) {
-    return new Error("the client is not connected: add an error listener to the client to see why");
+    return new NotSentError("the client is not connected: add an error listener to the client to see why");
   }
   const message = `the client is not connected: ${messageOf(reason)}`;
-  if (!(reason instanceof Error)) return new Error(message);
+  if (!(reason instanceof Error)) return new NotSentError(message);
   // A copy, because clients attach the command to their errors, and AUTH contains the password.
   const { code } = reason as { readonly code?: unknown };
   const cause = Object.assign(new Error(messageOf(reason)), typeof code === "string" && { code });
-  return new Error(message, { cause });
+  return new NotSentError(message, { cause });
 }
 
 /** Returns whether a server or a proxy refuses a call because its keys belong to several slots, or to another server. */

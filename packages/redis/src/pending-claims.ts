@@ -8,9 +8,6 @@ const lossCheckMs = 1_000;
 /** The shortest time between two checks, because a server may leave hundreds of claims unanswered. */
 const checkPauseMs = 5;
 
-/** The least number of owners to remember whose `acquire` was never sent. */
-const unsentMax = 256;
-
 /**
  * The claims of one node that the server has not answered. None of them is sent, or resent, after core has given it up.
  *
@@ -33,9 +30,6 @@ export class PendingClaims {
   readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
   #timer: NodeJS.Timeout | undefined;
   #nextCheckMs = Infinity;
-  // Two generations, because nothing reports that an owner is no longer needed.
-  #unsent = new Set<string>();
-  #unsentBefore = new Set<string>();
 
   constructor(connection: Pick<RedisConnection, "isReady" | "settlesInTime">) {
     this.#connection = connection;
@@ -43,15 +37,11 @@ export class PendingClaims {
 
   /** Adds a claim that is about to be sent. */
   add(claim: Operation): void {
-    const { owner, ownerHash } = claim.record;
+    const { ownerHash } = claim.record;
     const first = this.#buckets[ownerHash];
     claim.later = first;
     if (first) first.earlier = claim;
     this.#buckets[ownerHash] = claim;
-    if (this.#unsent.size > 0 || this.#unsentBefore.size > 0) {
-      this.#unsent.delete(owner);
-      this.#unsentBefore.delete(owner);
-    }
   }
 
   /** Removes a claim that was answered or has failed. */
@@ -64,28 +54,14 @@ export class PendingClaims {
     claim.later = undefined;
   }
 
-  /** Records that the owner's `acquire` was refused and never added. */
-  refuse(owner: string): void {
-    if (this.#unsent.size === unsentMax) {
-      this.#unsentBefore = this.#unsent;
-      this.#unsent = new Set();
-    }
-    this.#unsent.add(owner);
-  }
-
-  /**
-   * Gives up all claims of the owner of a release.
-   *
-   * @returns whether it is known that the owner's `acquire`, and everything after it, was never sent
-   */
-  giveUpBefore({ owner, ownerHash }: OperationRecord): boolean {
+  /** Gives up all claims of the owner of a release. */
+  giveUpBefore({ owner, ownerHash }: OperationRecord): void {
     for (let claim = this.#buckets[ownerHash]; claim; claim = claim.later) {
       if (claim.record.owner !== owner || claim.isGivenUp) continue;
       this.#abandon(claim);
       const nowMs = performance.now();
       this.#checkAt(nowMs + lossCheckMs, nowMs);
     }
-    return this.#unsent.has(owner) || this.#unsentBefore.has(owner);
   }
 
   /** Starts the timeouts of operations, which are sent now. */
@@ -130,7 +106,6 @@ export class PendingClaims {
   #abandon(claim: Operation): void {
     giveUp(claim);
     if (claim.call !== undefined) this.#rejectIfLost(claim);
-    else if (claim.record.name === "acquire") this.refuse(claim.record.owner);
   }
 }
 

@@ -95,7 +95,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     release(request) {
       try {
-        return sender.release(encoder.release(request), request.undo === true);
+        return sender.release(encoder.release(request));
       } catch (error) {
         return Promise.reject(error);
       }

@@ -1,3 +1,4 @@
+import { NotSentError } from "@holdfast/core";
 import { isAboutSlots, messageOf, notConnected, shardError } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
@@ -84,20 +85,20 @@ export class Sender {
     if (connecting !== undefined) {
       this.#connecting.add(owner);
       await within(timeoutMs, connecting).catch(() => {});
-      if (!this.#connecting.delete(owner)) throw new Error("timed out before it was sent");
+      if (!this.#connecting.delete(owner)) throw new NotSentError("timed out before it was sent");
     }
-    this.assertReady(key, owner);
+    this.assertReady(key);
     return acquire(); // at once: a release must not come before it
   }
 
   /**
    * Sends a release, which does no harm however late it arrives, and gives up all claims of the owner that are not yet
-   * sent. Undoing an attempt of which nothing was sent needs no command.
+   * sent. A claim that waits for the client to connect needs no command.
    */
-  release<T>(record: OperationRecord<T>, undo: boolean): Promise<T> {
-    if (this.#connecting.delete(record.owner)) this.#pendingClaims.refuse(record.owner);
-    const wasNeverSent = this.#pendingClaims.giveUpBefore(record);
-    return undo && wasNeverSent ? Promise.resolve(record.read(0, record)) : this.send(record);
+  release<T>(record: OperationRecord<T>): Promise<T> {
+    if (this.#connecting.delete(record.owner)) return Promise.resolve(record.read(0, record));
+    this.#pendingClaims.giveUpBefore(record);
+    return this.send(record);
   }
 
   /** Sends a read-only operation. */
@@ -115,14 +116,9 @@ export class Sender {
     return within(timeoutMs, this.send(record, Infinity, "EVAL"));
   }
 
-  /**
-   * Throws if an operation with this key cannot be written to its server now.
-   *
-   * @param acquirer the owner of an `acquire`, which then needs no release
-   */
-  assertReady(key: string, acquirer?: string): void {
+  /** Throws if an operation with this key cannot be written to its server now. */
+  assertReady(key: string): void {
     if (this.#connection.isReady(key)) return;
-    if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
     this.#onDisconnected();
     throw notConnected(this.#connection, key);
   }
@@ -232,7 +228,7 @@ export class Sender {
     if (!operation.isGivenUp) return false;
     const key = operation.record.key;
     const isConnected = this.#connection.isReady(key);
-    const late = isConnected ? new Error("timed out before it was sent") : notConnected(this.#connection, key);
+    const late = isConnected ? new NotSentError("timed out before it was sent") : notConnected(this.#connection, key);
     this.#refuse(operation, late);
     return true;
   }

@@ -1,3 +1,4 @@
+import { NotSentError } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
@@ -219,6 +220,16 @@ describe("calls beyond the limit", { timeout: 30_000 }, () => {
     for (let attempts = 0; attempts < 3; attempts++) expect(await clock.until(redlock.tryAcquire("taken"))).toBeNull();
     expect(c.callsOf("acquire").length - claims).toBe(1); // which finds out whether it answers again
     expect([a.callsOf("release").length, c.callsOf("release").length]).toEqual([3, 1]);
+  });
+
+  it("tryAcquire() undoes nothing on a node that rejects the claim as not sent, as its client is not connected", async () => {
+    const { redlock, clock, nodes, node, otherClient } = world(3);
+    await clock.until(otherClient().acquire("taken"));
+    node("b").fault = ({ method }) =>
+      method === "acquire" ? { reject: new NotSentError("no connection") } : undefined;
+    node("c").fault = ({ method }) => (method === "acquire" ? { reject: new Error("any other") } : undefined);
+    await expect(clock.until(redlock.tryAcquire("taken"))).rejects.toThrow("no connection");
+    expect(nodes.map((each) => each.callsOf("release").length)).toEqual([1, 0, 1]);
   });
 
   it("tryAcquire() is refused when maxWaiters calls are in progress, including those without a permit", async () => {

@@ -46,14 +46,18 @@ export function releaseWhileNotConnected({ behindProxy }: Tools): void {
   });
 }
 
-/** Tests a release after a claim that was refused without a connection. Not for clients that do not tell. */
+/** Tests claims that are refused without a connection. Not for clients that do not tell. */
 export function refusedClaim({ behindProxy }: Tools): void {
-  test("release() of an acquire() that rejected without a connection is not queued for the next connection", async () => {
+  test("acquire() and extend() without a connection reject as not sent, so that core queues no release", async () => {
     const { network, client } = await behindProxy();
     await warmUp(client);
     await disconnect(network, client);
-    await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow("the client is not connected");
-    expect(await client.node.release({ ...releaseRequest("alice"), undo: true })).toEqual({ released: false });
+    for (const claim of [client.node.acquire(acquireRequest("alice")), client.node.extend(extendRequest("alice"))]) {
+      await expect(claim).rejects.toMatchObject({
+        code: "NOT_SENT",
+        message: expect.stringMatching("the client is not connected"),
+      });
+    }
   });
 }
 
