@@ -177,7 +177,7 @@ export class RequestLimit {
     return isTime;
   }
 
-  /** Looks, again and again, whether the node has answered anything. */
+  /** Checks repeatedly whether the node has answered anything. */
   #watch(traffic: Traffic): void {
     const { answered } = traffic;
     const look = (): void => {

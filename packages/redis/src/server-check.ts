@@ -62,7 +62,7 @@ export class ServerCheck {
     try {
       return await reply;
     } finally {
-      // Also if the claim failed, as on a replica: this is then the better reason.
+      // Check even if the claim failed: on a replica, this error says why.
       await identifying;
       this.#assertMayVote(request, startedAtMs);
     }

@@ -13,7 +13,7 @@ export function checksOf(visits: readonly Visit[], sets: Sets) {
     tokenFaults: tokenFaultsOf(visits),
     lostPlain: losses.plain,
     // The lock is not to blame for a write after its end: any busy machine may pause a process.
-    blamed: visits.some(({ plain }) => plain === "late") ? [] : losses.plain,
+    lockFaults: visits.some(({ plain }) => plain === "late") ? [] : losses.plain,
     lostFenced: losses.fenced,
   };
 }
@@ -37,7 +37,7 @@ export function brokenPromises(all: readonly Partial<Checks>[], isExclusive: boo
   return [
     ...always,
     ...broken("overlaps", "grants while another client held the lock"),
-    ...broken("blamed", "updates lost though the lock was held all the time"),
+    ...broken("lockFaults", "updates lost though the lock was held all the time"),
     ...all.flatMap(({ overlaps = [] }) => overlaps.slice(0, 5).map(describeOverlap)),
   ];
 }

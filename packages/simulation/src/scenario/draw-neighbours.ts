@@ -23,7 +23,7 @@ export function drawNeighbours(dice: Dice, ttlMs: number): ScenarioClient[] {
 }
 
 /**
- * Draws the workers of a client that advances the counter of "cash" again and again, and so one of the two counters of a
+ * Draws the workers of a client that advances the counter of "cash" repeatedly, and so one of the two counters of a
  * lock on "cash" and "stock": at any moment, also between the rounds of an attempt.
  */
 function drawNeighbour(dice: Dice): Workers {
@@ -36,7 +36,7 @@ function drawNeighbour(dice: Dice): Workers {
 }
 
 /**
- * Draws the worker of another client, which locks "stock" again and again, and in some processes "cash" as well. It does
+ * Draws the worker of another client, which locks "stock" repeatedly, and in some processes "cash" as well. It does
  * not wait: where each client reaches other nodes, calls that wait for both may take longer than elsewhere.
  */
 function drawLocker(dice: Dice, ttlMs: number): Workers {
