@@ -31,8 +31,17 @@ export interface NodeOutcome {
 
 /** Why a lock is no longer held. */
 export type LossReason =
-  /** The validity ended before the lock was extended. */
+  /** The validity ended, and nobody had tried to extend the lock. */
   | "expired"
+  /** The validity ended while too few nodes replied to extensions: see `outcomes`. */
+  | "unreachable"
+  /**
+   * The validity ended while timers of this process were late by a quarter of it or more: something kept its event loop
+   * busy, or the process was stopped. The message says by how much.
+   */
+  | "blocked"
+  /** The wall clock advanced, and the monotonic clock did not: the machine was suspended, or its clock was set forward. */
+  | "suspended"
   /** Too few nodes still hold the lock to form a quorum. */
   | "not-held"
   /** Automatic extension reached `maxHoldMs`. */
@@ -410,6 +419,7 @@ function recogniseCopies(base: ErrorClass, family: string): void {
 recogniseCopies(HoldfastError, "operation");
 recogniseCopies(NodeTimeoutError, "node");
 recogniseCopies(InvalidReplyError, "node");
+recogniseCopies(NotSentError, "node");
 recogniseCopies(EpochError, "node");
 
 /** A failed operation over all nodes, as its error describes it. */

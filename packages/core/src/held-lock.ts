@@ -32,6 +32,8 @@ export class HeldLock implements Lock {
   /** The votes of the last extension round, if it failed. */
   #failedExtension: Extension["votes"] = noVotes;
   #extending: Promise<unknown> | undefined;
+  /** Whether the nodes are being asked to extend the lock. */
+  #isExtending = false;
   #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
   #isReleased = false;
@@ -134,7 +136,9 @@ export class HeldLock implements Lock {
     for (let failures = 1; ; failures++) {
       const leftMs = this.#remainingOrThrow();
       const wait = { patienceMs: () => leftMs, isUrgent: true };
+      this.#isExtending = true;
       const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), wait);
+      this.#isExtending = false;
       if (round === null) return;
       if (round === undefined) continue; // no permit while the lock was valid
       const { outcome, votes, window } = round;
@@ -220,13 +224,15 @@ export class HeldLock implements Lock {
   }
 
   #expire(): void {
-    this.#lose(this.#reachedMaxHold ? "max-hold" : "expired");
+    const isAskedFor = this.#isExtending || this.#failedExtension.length > 0;
+    const { reason, ms } = this.#lease.hindrance() ?? { reason: isAskedFor ? "unreachable" : "expired", ms: 0 };
+    this.#lose(this.#reachedMaxHold ? "max-hold" : reason, ms);
   }
 
   /** Ends the lock here and releases it on the nodes, where it would only block other owners. */
-  #lose(reason: LossReason): void {
+  #lose(reason: LossReason, hinderedMs: number = 0): void {
     if (this.#lost !== undefined || this.#isReleased) return;
-    this.#lost = this.#lostError(reason);
+    this.#lost = this.#lostError(reason, hinderedMs);
     this.#end();
     this.#won.claim.withdraw({});
     this.#controller?.abort(this.#lost);
@@ -239,9 +245,13 @@ export class HeldLock implements Lock {
     this.#retryPause?.wake();
   }
 
-  #lostError(reason: LossReason): LockLostError {
+  #lostError(reason: LossReason, hinderedMs: number = 0): LockLostError {
+    const ms = `${Math.round(hinderedMs)} ms`;
     const remarks = {
       expired: "its validity ended before it was extended",
+      unreachable: "its validity ended while too few nodes replied",
+      blocked: `its validity ended while this process was blocked: a timer was ${ms} late`,
+      suspended: `its validity ended while the machine was suspended, or its clock set forward, for ${ms}`,
       "not-held": "too few nodes hold it",
       "max-hold": `it was held for its maxHoldMs, ${this.#waiter.settings.maxHoldMs} ms`,
       released: "it was released",

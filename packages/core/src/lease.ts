@@ -46,6 +46,15 @@ export interface TtlWindow {
  */
 const timerIntervalMaxMs = 1000;
 
+/** The part of the validity by which a timer must be late to explain why the lock was not extended. */
+const blockedPart = 1 / 4;
+
+/** What kept this process from extending a lock, and for how long, in milliseconds. */
+export interface Hindrance {
+  readonly reason: "blocked" | "suspended";
+  readonly ms: number;
+}
+
 /** The settings of a lock that a lease uses, see `Settings`. */
 export interface LeaseTerms {
   readonly ttlMs: number;
@@ -63,6 +72,9 @@ export class Lease {
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
+  /** When the timer should ring, on the monotonic clock, and the most by which one was late in this window. */
+  #dueMs = 0;
+  #lateMs = 0;
 
   /**
    * @param clock measures the window
@@ -99,7 +111,18 @@ export class Lease {
   renew(window: TtlWindow): void {
     this.#window = window;
     this.#validityMs = validityMs(window.ttlMs, this.#driftFactor);
+    this.#lateMs = 0;
     this.#watch();
+  }
+
+  /** Returns what kept this process from extending the lock in the window that has ended, if that shows. */
+  hindrance(): Hindrance | undefined {
+    const now = readClocks(this.#clock);
+    const { monotonicMs, wallMs } = this.#window.startedAt;
+    const passedMs = now.monotonicMs - monotonicMs;
+    if (passedMs < this.#validityMs - 1) return { reason: "suspended", ms: now.wallMs - wallMs - passedMs };
+    const ms = Math.max(this.#lateMs, now.monotonicMs - this.#dueMs);
+    return ms < this.#validityMs * blockedPart ? undefined : { reason: "blocked", ms };
   }
 
   /** Calls `ring` once when at most `leftMs` of the validity is left. Replaces any earlier alarm. */
@@ -115,17 +138,20 @@ export class Lease {
   }
 
   /** Restarts the timer. Rounds down to whole milliseconds, so that the lease ends early rather than late. */
-  #watch(now?: ClockReading): void {
+  #watch(now: ClockReading = readClocks(this.#clock)): void {
     this.#cancelTimer?.();
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs(now));
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
     const delayMs = Math.max(0, Math.min(timerIntervalMaxMs, untilAlarmMs, remainingMs));
+    this.#dueMs = now.monotonicMs + delayMs;
     this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });
   }
 
   #look(): void {
-    const remainingMs = this.remainingMs();
+    const now = readClocks(this.#clock);
+    const remainingMs = this.remainingMs(now);
+    this.#lateMs = Math.max(this.#lateMs, now.monotonicMs - this.#dueMs);
     if (remainingMs < 1) {
       this.#onEnd();
       return;
@@ -133,7 +159,7 @@ export class Lease {
     const alarm = this.#alarm;
     const isDue = alarm !== undefined && remainingMs < alarm.leftMs + 1;
     if (isDue) this.#alarm = undefined;
-    this.#watch();
+    this.#watch(now);
     if (isDue) alarm.ring();
   }
 }

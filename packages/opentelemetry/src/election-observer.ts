@@ -14,7 +14,8 @@ interface Term {
   readonly leading: UpDownCounter;
 }
 
-const losses: readonly TermEnd[] = ["expired", "not-held"];
+/** The ends that somebody wanted. */
+const orderly: readonly TermEnd[] = ["resigned", "stopped", "max-hold"];
 
 /**
  * Returns an observer that records the terms of leaders, for `election(redlock, name, { observer })`: a span for each,
@@ -62,7 +63,7 @@ export function openTelemetryElectionObserver(options: OpenTelemetryObserverOpti
       leading.add(-1, attributes);
       instruments().terms.add(1, { ...attributes, [attribute.termEnd]: reason });
       span.setAttribute(attribute.termEnd, reason);
-      if (losses.includes(reason)) {
+      if (!orderly.includes(reason)) {
         span.setAttribute(attribute.errorType, code);
         span.setStatus({ code: SpanStatusCode.ERROR });
       }

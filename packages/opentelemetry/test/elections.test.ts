@@ -26,7 +26,7 @@ describe("openTelemetryElectionObserver()", () => {
 
     expect(await valuesNow("holdfast.election.leading")).toEqual([[resource, 0]]);
     expect(await valuesNow("holdfast.election.terms")).toEqual([
-      [{ ...resource, "holdfast.election.term.end": "expired" }, 1],
+      [{ ...resource, "holdfast.election.term.end": "unreachable" }, 1],
       [{ ...resource, "holdfast.election.term.end": "stopped" }, 1],
     ]);
     const spans = tracers.spans().map(({ name, attributes, status }) => ({ name, attributes, status: status.code }));
@@ -37,7 +37,7 @@ describe("openTelemetryElectionObserver()", () => {
         name,
         attributes: {
           ...fenceOf(first?.fence),
-          "holdfast.election.term.end": "expired",
+          "holdfast.election.term.end": "unreachable",
           "error.type": "TERM_ENDED",
         },
         status: SpanStatusCode.ERROR,

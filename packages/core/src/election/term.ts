@@ -1,4 +1,11 @@
-import { type Clock, HoldfastError, type Lock, type LockLostError, type NodeOutcome } from "@holdfast/core";
+import {
+  type Clock,
+  HoldfastError,
+  type Lock,
+  type LockLostError,
+  type LossReason,
+  type NodeOutcome,
+} from "@holdfast/core";
 
 /** Why a term ended. */
 export type TermEnd =
@@ -6,12 +13,8 @@ export type TermEnd =
   | "resigned"
   /** The campaign ended: its signal aborted, or its loop was left. */
   | "stopped"
-  /** The validity of the leader's lock ended before it was extended. */
-  | "expired"
-  /** Too few nodes still hold the leader's claim to form a quorum. */
-  | "not-held"
-  /** The term lasted for `maxHoldMs`. */
-  | "max-hold";
+  /** The leader's lock was lost. */
+  | Exclude<LossReason, "released">;
 
 /**
  * A term has ended. The `signal` of the term aborts with this error as its reason.
@@ -142,7 +145,7 @@ export class HeldTerm implements Term {
   }
 
   resign(): Promise<void> {
-    this.#end("resigned");
+    this.#end("resigned", "the leader resigned");
     this.#cancelRelease?.();
     return this.#lock.release();
   }
@@ -153,7 +156,7 @@ export class HeldTerm implements Term {
    */
   stop(): void {
     const keptMs = this.#lock.remainingMs();
-    if (!this.#end("stopped") || this.#lock.remainingMs() === 0) return; // a listener of the signal may have resigned
+    if (!this.#end("stopped", "the campaign was stopped") || this.#lock.remainingMs() === 0) return; // a listener of the signal may have resigned
     this.#cancelRelease = this.#clock.startTimer(keptMs, () => void this.#lock.release().catch(() => {}));
   }
 
@@ -163,7 +166,7 @@ export class HeldTerm implements Term {
     this.#cancelRelease?.();
   }
 
-  #end(reason: TermEnd, remark: string = remarks[reason], outcomes?: readonly NodeOutcome[]): boolean {
+  #end(reason: TermEnd, remark: string, outcomes?: readonly NodeOutcome[]): boolean {
     if (this.#controller.signal.aborted) return false;
     const { fence } = this;
     const { resources } = this.#lock;
@@ -174,11 +177,3 @@ export class HeldTerm implements Term {
     return true;
   }
 }
-
-const remarks: Readonly<Record<TermEnd, string>> = {
-  resigned: "the leader resigned",
-  stopped: "the campaign was stopped",
-  expired: "the lock was not extended in time",
-  "not-held": "too few nodes hold the lock",
-  "max-hold": "it reached maxHoldMs",
-};

@@ -61,7 +61,11 @@ describe("campaign()", () => {
     await all.clock.advance(ttlMs + 1_000);
     expect(other.terms).toHaveLength(1);
     expect(cut.current?.signal.reason).toBeInstanceOf(TermEndedError);
-    expect(cut.current?.signal.reason).toMatchObject({ code: "TERM_ENDED", reason: "expired", resources: ["jobs"] });
+    expect(cut.current?.signal.reason).toMatchObject({
+      code: "TERM_ENDED",
+      reason: "unreachable",
+      resources: ["jobs"],
+    });
     expect(cut.current?.remainingMs()).toBe(0);
 
     for (const node of all.nodes) node.fault = () => undefined;

@@ -36,7 +36,7 @@ describe("using()", () => {
       clock.suspend(60_000);
       return "too late";
     });
-    await expect(clock.until(pending)).rejects.toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+    await expect(clock.until(pending)).rejects.toMatchObject({ code: "LOCK_LOST", reason: "suspended" });
   });
 
   it("using() aborts the signal by the end of the validity when every node hangs (S7)", async () => {

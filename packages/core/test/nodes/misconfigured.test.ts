@@ -77,7 +77,7 @@ describe("a node that rejects with a ConfigurationError", () => {
     expect(lock.signal.aborted).toBe(false);
     expect(nodes.map((node) => node.callsOf("extend").length)).toEqual([1, 1, 1]);
     await clock.advance(100);
-    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", reason: "unreachable" });
     expect((lock.signal.reason as Error).message).toContain("a failed: is the same server as a");
     expect(clock.pendingTimers).toBe(0);
   });
