@@ -18,7 +18,7 @@ export {
   RedlockClosedError,
   WaitTimeoutError,
 } from "./errors.ts";
-export type { Holder, Inspection, NodeInspection } from "./inspect.ts";
+export type { Health, Holder, Inspection, NodeHealth, NodeInspection } from "./inspect.ts";
 export type { ExtendOptions, Lock } from "./lock.ts";
 export type { LockNode } from "./lock-node.ts";
 export type { JointSet, NodeSet } from "./node-sets.ts";

@@ -54,6 +54,40 @@ export interface NodeInspection {
   readonly error: Error | null;
 }
 
+/** Whether locks can be acquired now: a plain object, for the reply to a health check. */
+export interface Health {
+  /** Whether a quorum of the nodes is up; while servers change, a quorum of each set. */
+  readonly ok: boolean;
+  /** How many nodes are up. */
+  readonly reachable: number;
+  /** How many must be; while servers change, the larger of both quorums. */
+  readonly quorum: number;
+  /** Each node, in the order in which the nodes were given. */
+  readonly nodes: readonly NodeHealth[];
+}
+
+/** See {@link Health.nodes}. */
+export interface NodeHealth {
+  /** The name of the node. */
+  readonly name: string;
+  /** Whether it replied, and votes. */
+  readonly ok: boolean;
+  /** Why not. */
+  readonly error?: string;
+}
+
+/** Returns what an inspection shows of the nodes. */
+export function healthOf({ nodes: inspections, sets }: Inspection): Health {
+  const nodes = inspections.map(({ node: name, view, error }): NodeHealth => {
+    const recoveringMs = view?.recoveringMs;
+    const problem = error?.message ?? (recoveringMs && `recovering from a restart, ${recoveringMs} ms left`);
+    return { name, ok: !problem, ...(problem && { error: problem }) };
+  });
+  const up = new Set(nodes.filter(({ ok }) => ok).map(({ name }) => name));
+  const ok = sets.every((set) => set.nodes.filter((name) => up.has(name)).length >= set.quorum);
+  return { ok, reachable: up.size, quorum: Math.max(...sets.map(({ quorum }) => quorum)), nodes };
+}
+
 /** Asks all nodes who holds a resource. Changes nothing, and never rejects because a node fails. */
 export async function inspectResource(
   context: RedlockContext,

@@ -10,7 +10,7 @@ import { FenceHint } from "./fence.ts";
 import { FirstLock } from "./first-lock.ts";
 import { epochOf } from "./generation.ts";
 import { HeldLock } from "./held-lock.ts";
-import { type Inspection, inspectResource } from "./inspect.ts";
+import { type Health, healthOf, type Inspection, inspectResource } from "./inspect.ts";
 import { type ClockReading, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
@@ -216,6 +216,25 @@ export class Redlock implements AsyncDisposable {
   async inspect(resource: string): Promise<Inspection> {
     this.#assertOpen("inspect", parseResources([resource]));
     return inspectResource(this.#context, resource, this.#settings);
+  }
+
+  /**
+   * Returns whether a quorum of the nodes is up, and which nodes are not. Inspects a resource, and locks nothing. Takes at
+   * most `nodeTimeoutMs`, or twice that while hundreds of operations are in flight. For health checks, such as a probe of
+   * Kubernetes.
+   *
+   * @param resource the name to inspect: on a Redis Cluster, only its shard is asked. Default: `holdfast:health`
+   * @throws {TypeError | RangeError} for a bad resource
+   * @throws {RedlockClosedError} when the `Redlock` is closed
+   *
+   * @example
+   * ```ts
+   * const { ok, nodes } = await redlock.health();
+   * if (!ok) console.error(nodes.flatMap(({ name, error }) => (error ? `${name}: ${error}` : [])));
+   * ```
+   */
+  async health(resource: string = "holdfast:health"): Promise<Health> {
+    return healthOf(await this.inspect(resource));
   }
 
   /**

@@ -14,6 +14,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     "true\n",
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
     /^host-3 leads in term \d{16}\n$/,
+    '{"ok":true,"reachable":3,"quorum":2,',
     "held\nnot-held\n",
   ],
   membership: ["alone, in both sets\nalone, in the new set\n"],

@@ -1,3 +1,4 @@
+import { type LockNode, Redlock } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "../world.ts";
 
@@ -60,5 +61,51 @@ describe("inspect()", () => {
     expect(await clock.until(redlock.inspect("r"))).toMatchObject({ state: "unknown" });
     expect(clock.monotonicMs()).toBe(50);
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("health()", () => {
+  it("health() is ok while a quorum of the nodes replies, and says why the others do not", async () => {
+    const { redlock, clock, node, nodes } = world(3);
+    const up = ["a", "b", "c"].map((name) => ({ name, ok: true }));
+    expect(await clock.until(redlock.health())).toEqual({ ok: true, reachable: 3, quorum: 2, nodes: up });
+    node("b").fault = () => ({ lose: "request" });
+    const timedOut = { name: "b", ok: false, error: "timed out after 50 ms" };
+    expect(await clock.until(redlock.health())).toEqual({
+      ok: true,
+      reachable: 2,
+      quorum: 2,
+      nodes: [up[0], timedOut, up[2]],
+    });
+    expect(clock.monotonicMs()).toBe(50);
+    node("c").fault = () => ({ reject: new Error("down") });
+    const down = { name: "c", ok: false, error: "down" };
+    expect(await clock.until(redlock.health())).toEqual({
+      ok: false,
+      reachable: 1,
+      quorum: 2,
+      nodes: [up[0], timedOut, down],
+    });
+    expect(new Set(nodes.flatMap(({ calls }) => calls.map(({ method }) => method)))).toEqual(new Set(["inspect"]));
+    await clock.until(redlock.close());
+    await expect(redlock.health()).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  it("health() does not count a node that does not vote yet after a restart, and inspects the given name", async () => {
+    const { redlock, clock, node } = world(1);
+    const view = { owner: null, remainingMs: null, fence: 0, recoveringMs: 1_500 };
+    node("a").fault = ({ request }) => (request.resources[0] === "orders" ? { answer: view } : undefined);
+    const error = "recovering from a restart, 1500 ms left";
+    expect(await clock.until(redlock.health("orders"))).toMatchObject({ ok: false, nodes: [{ ok: false, error }] });
+    expect(await clock.until(redlock.health())).toMatchObject({ ok: true });
+  });
+
+  it("health() needs a quorum of each set while servers change", async () => {
+    const { clock, nodes } = world(4);
+    const [a, ...others] = nodes as readonly [LockNode, ...LockNode[]];
+    const redlock = new Redlock({ old: [a], new: others }, { clock });
+    expect(await clock.until(redlock.health())).toMatchObject({ ok: true, reachable: 4, quorum: 2 });
+    for (const each of nodes.slice(2)) each.fault = () => ({ reject: new Error("down") });
+    expect(await clock.until(redlock.health())).toMatchObject({ ok: false, reachable: 2, quorum: 2 });
   });
 });

@@ -30,7 +30,9 @@ describe("the reason of a LockLostError", () => {
       await clock.stall(11_000);
     });
     expect(error.reason).toBe("blocked");
-    expect(error.message).toMatch(/^could not keep r: its validity ended while this process was blocked: a timer was 10051 ms late/);
+    expect(error.message).toMatch(
+      /^could not keep r: its validity ended while this process was blocked: a timer was 10051 ms late/,
+    );
   });
 
   it("is blocked if nodes were too slow for the time that a block had left", async () => {
