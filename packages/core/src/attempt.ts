@@ -195,7 +195,7 @@ export interface FailedCall {
  *
  * @param failure the last attempt, if any was made
  * @param hasWaited whether the call waited for all of `waitTimeoutMs`
- * @param heldHere one of the resources, if this process already holds it
+ * @param heldHere says which of the resources this process holds, if any
  */
 export function attemptError(
   { nodes }: RedlockContext,
@@ -205,9 +205,7 @@ export function attemptError(
   heldHere: string | undefined,
 ): HoldfastError {
   const operation = { resources, nodes, quorum };
-  const ownLock =
-    heldHere !== undefined &&
-    `this process already holds ${heldHere} (a call nested in another for the same name waits for itself)`;
+  const ownLock = heldHere && `${heldHere} (a call within that lock waits for itself)`;
   if (failure === undefined) {
     const remark = `waited ${waitTimeoutMs} ms${ownLock ? `; ${ownLock}` : " behind other calls of this process"}`;
     return new WaitTimeoutError(...failureDetails("lock", operation, noVotes, remark));

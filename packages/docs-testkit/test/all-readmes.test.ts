@@ -10,7 +10,7 @@ const quickStart = /^alone with invoice:42, fence \d{16}\n$/;
 /** The output of each example, for each package whose README has any. */
 const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   core: [
-    /^from:7 and to:9 for [\d.]+ ms, fence \d+ > \d+\nhost-3\ncould not lock nightly-report: waited 100 ms; this process already holds/,
+    /^from:7 and to:9 for [\d.]+ ms, fence \d+ > \d+\nhost-3\ncould not lock nightly-report: waited 100 ms; this process has held nightly-report for \d+ ms/,
     "true\n",
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
     /^host-3 leads in term \d{16}\n$/,

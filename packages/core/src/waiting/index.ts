@@ -96,9 +96,16 @@ export class LocalQueues {
     this.#maxWaiters = maxWaiters;
   }
 
-  /** Returns one of these resources that a lock of this process holds, if any. */
+  /** Says which of these resources a lock of this process holds, for how long it has, and under which label, if any does. */
   heldHere(resources: readonly string[]): string | undefined {
-    return resources.find((resource) => this.#queues.get(resource)?.holder?.state === "holding");
+    for (const resource of resources) {
+      const holder = this.#queues.get(resource)?.holder;
+      if (holder?.state !== "holding") continue;
+      const heldMs = Math.round(this.#context.clock.monotonicMs() - holder.heldSinceMs);
+      const { label } = holder.settings;
+      return `this process has held ${resource} for ${heldMs} ms${label === undefined ? "" : `, as ${label}`}`;
+    }
+    return undefined;
   }
 
   /** Ends all waits and stops watching. The waiting calls then call {@link leave}. */
@@ -477,6 +484,7 @@ export class LocalQueues {
     waiter.collected = undefined;
     waiter.keepUntilMs = Infinity;
     if (this.#collector === waiter) this.#collector = undefined;
+    waiter.heldSinceMs = nowMs;
     waiter.handingOverSinceMs ??= nowMs;
     for (const queue of waiter.queues) queue.locked(waiter);
     if (waiter.group !== undefined) this.#leaveGroup(waiter, waiter.group);

@@ -40,6 +40,8 @@ export class Waiter {
   behind: Waiter | undefined;
   pause: Pause | undefined;
   offer: Offer | undefined;
+  /** When it got its lock, on the monotonic clock. */
+  heldSinceMs = 0;
   /** The number of consecutive hand-overs that led to this lock, and when they started. */
   handOvers = 0;
   handingOverSinceMs: number | undefined;

@@ -34,15 +34,16 @@ describe("error messages and outcomes", () => {
     expect(JSON.stringify(foreign)).not.toContain("s3cr3t");
   });
 
-  it("acquire() reports that this process already holds the resource, as in a nested call", async () => {
+  it("acquire() reports that this process holds the resource, since when and as whom, as in a nested call", async () => {
     const { redlock, clock } = world(3);
     const nested = redlock.using("r", () => redlock.using("r", { waitTimeoutMs: 100 }, () => {}));
     expect((await errorOf(clock.until(nested))).message).toBe(
-      "could not lock r: waited 100 ms; this process already holds r (a call nested in another for the same name waits for itself)",
+      "could not lock r: waited 100 ms; this process has held r for 100 ms (a call within that lock waits for itself)",
     );
-    await redlock.using("s", async () => {
+    await redlock.using("s", { label: "worker-7" }, async () => {
+      await clock.advance(250);
       const error = await errorOf(clock.until(redlock.acquire(["s", "t"], { waitTimeoutMs: 0 })));
-      expect(error.message).toContain("this process already holds s ");
+      expect(error.message).toContain("this process has held s for 250 ms, as worker-7 (a");
     });
   });
 
