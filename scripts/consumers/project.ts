@@ -47,6 +47,13 @@ export async function withConsumerProject<T>(
   });
 }
 
+/** Returns the tests that docs/testing.md shows, changed for Jest as that page says. */
+function forJest(tests: string): string {
+  const imports = 'import { afterEach, beforeEach, expect, test, vi } from "vitest";';
+  if (!tests.includes(imports)) throw new Error(`the tests have no line ${imports}`);
+  return tests.replace(imports, 'import { afterEach, beforeEach, expect, jest as vi, test } from "@jest/globals";');
+}
+
 async function setUp(
   packages: readonly PackedPackage[],
   directory: string,
@@ -54,6 +61,8 @@ async function setUp(
 ): Promise<ConsumerProject> {
   const examples = await allExamples(packages);
   await cp(fixtures, directory, { recursive: true });
+  const tests = await readFile(join(root, "apps/recipes/test/testing-code.test.ts"), "utf8");
+  await writeIn(directory, "ts-jest/testing-code.test.ts", forJest(tests));
   await install(packages, examples, directory);
 
   const programs = await writeExportsPrograms(packages, directory);

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -15,4 +16,9 @@ test.each([
   for (const [index, { code }] of examples.entries()) {
     expect(await runExample(code, resolve(root, "packages", folder))).toMatch(outputs[index] as RegExp);
   }
+});
+
+test("docs/testing.md shows the tests of a recipe unchanged", async () => {
+  const [shown] = await readmeExamples(resolve(root, "docs/testing.md"));
+  expect(`${shown?.code}\n`).toBe(await readFile(resolve(root, "apps/recipes/test/testing-code.test.ts"), "utf8"));
 });

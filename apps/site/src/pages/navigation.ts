@@ -17,6 +17,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Getting started": "/start",
     "The lock": "/core/",
     Recipes: "/recipes/",
+    "Testing code that locks": "/testing",
     Playground: "/playground",
     Demo: "/demo/",
   },
