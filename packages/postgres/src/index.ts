@@ -19,4 +19,4 @@ export {
   postgresNode,
 } from "./postgres-node.ts";
 export { createTable, type TableOptions } from "./table.ts";
-export type { PgTransaction, PostgresJsTransaction, Transaction } from "./transaction.ts";
+export type { PgTransaction, PostgresJsTransaction, RunStatement, Transaction } from "./transaction.ts";

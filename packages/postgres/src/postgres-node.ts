@@ -61,9 +61,10 @@ export interface PostgresNode
    * savepoint, and another owner may get the lock. It needs `UPDATE` on the table. Above `READ COMMITTED`, it fails with
    * a serialization error if another claim was granted since the snapshot of the transaction.
    *
-   * @param transaction the client of a transaction of `pg` (after `BEGIN`), or the `sql` of a transaction of postgres.js
+   * @param transaction the client of a transaction of `pg` (after `BEGIN`), the `sql` of a transaction of postgres.js, or
+   *   a function that runs a statement in a transaction, for all other libraries
    * @param lock the lock
-   * @throws {TypeError} if this is not a client in a transaction: the lock would end with the statement
+   * @throws {TypeError} if this is not a transaction, as the lock would end with the statement, or if it is `READ ONLY`
    *
    * @example
    * ```ts

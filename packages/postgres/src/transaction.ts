@@ -1,4 +1,4 @@
-import type { PgResult, PostgresJsQuery, Row, Value } from "./client.ts";
+import { codeOf, type PgResult, type PostgresJsQuery, type Value } from "./client.ts";
 import type { Statement } from "./statements.ts";
 
 /** A client of `pg` in a transaction, such as one that was checked out from a `Pool` and has run `BEGIN`. */
@@ -13,33 +13,59 @@ export interface PostgresJsTransaction {
   unsafe(text: string, values?: Value[]): Pick<PostgresJsQuery, "values">;
 }
 
+/**
+ * Runs one statement in a transaction of any other client, with `$1`, `$2` and so on for its values. Resolves with the rows,
+ * in whatever form.
+ */
+export type RunStatement = (text: string, values: Value[]) => PromiseLike<readonly unknown[]>;
+
 /** A transaction of the user. */
-export type Transaction = PgTransaction | PostgresJsTransaction;
+export type Transaction = PgTransaction | PostgresJsTransaction | RunStatement;
 
 /**
- * Runs a statement in a transaction of the user.
+ * Runs a statement in a transaction of the user, and returns its rows.
  *
- * @throws {TypeError} if there is no transaction: row locks would end with the statement
+ * @throws {TypeError} if there is no transaction, as row locks would end with the statement, or if it is read-only
  */
 export async function runIn(
   transaction: Transaction,
   { text }: Statement,
   values: readonly Value[],
-): Promise<readonly Row[]> {
-  const given = Object(transaction) as Partial<PgTransaction & PostgresJsTransaction & Probes>;
-  if (given.totalCount !== undefined) throw notInTransaction("a Pool, whose statements commit one by one");
-  if (typeof given.unsafe === "function") {
-    const { unsafe } = given;
-    if (given.savepoint === undefined) await assertInTransaction(() => unsafe(probe).values());
-    return (await unsafe(text, [...values]).values()) as Row[];
+): Promise<readonly unknown[]> {
+  const { run, isInTransaction } = runnerOf(transaction);
+  try {
+    if (!isInTransaction) {
+      // Fails outside of a transaction, and changes nothing in it.
+      await run("SAVEPOINT holdfast", []);
+      await run("RELEASE SAVEPOINT holdfast", []);
+    }
+    const rows = await run(text, [...values]);
+    if (Array.isArray(rows)) return rows;
+  } catch (error) {
+    const code = stateOf(error);
+    if (code === "25P01") throw refusal("a client without a transaction: run BEGIN first");
+    if (code === "25006") throw refusal("one that is READ ONLY: holds() locks a row");
+    throw error;
   }
-  if (typeof given.query !== "function") throw notInTransaction("something else");
+  throw refusal("a function that resolves with anything but an array of rows");
+}
+
+/** Returns a function that runs statements, and whether it is known to run them in a transaction. */
+function runnerOf(transaction: Transaction): { readonly run: RunStatement; readonly isInTransaction: boolean } {
+  const given = Object(transaction) as Partial<PgTransaction & PostgresJsTransaction & Probes>;
+  const { unsafe } = given;
+  if (given.totalCount !== undefined) throw refusal("a Pool, whose statements commit one by one");
+  if (typeof unsafe === "function") {
+    const run: RunStatement = async (text, values) => (await unsafe(text, values).values()) as unknown[];
+    return { run, isInTransaction: given.savepoint !== undefined };
+  }
+  if (typeof transaction === "function") return { run: transaction, isInTransaction: false };
+  if (typeof given.query !== "function") throw refusal("something else");
   const status = given.getTransactionStatus?.();
-  if (status === "I") throw notInTransaction("a client without a transaction: run BEGIN first");
-  if (status === undefined)
-    await assertInTransaction(() => (transaction as PgTransaction).query({ text: probe, rowMode: "array" }));
-  const { rows } = await (transaction as PgTransaction).query({ text, values: [...values], rowMode: "array" });
-  return rows as Row[];
+  if (status === "I") throw refusal("a client without a transaction: run BEGIN first");
+  const run: RunStatement = async (text, values) =>
+    (await (transaction as PgTransaction).query({ text, values, rowMode: "array" })).rows;
+  return { run, isInTransaction: status !== undefined };
 }
 
 /** Parts of a client that tell whether it is in a transaction. */
@@ -52,18 +78,14 @@ interface Probes {
   savepoint(): unknown;
 }
 
-/** Fails outside of a transaction, and changes nothing in it. */
-const probe = "SAVEPOINT holdfast; RELEASE SAVEPOINT holdfast";
-
-async function assertInTransaction(run: () => PromiseLike<unknown>): Promise<void> {
-  try {
-    await run();
-  } catch (cause) {
-    const { code } = Object(cause);
-    throw code === "25P01" ? notInTransaction("a client without a transaction: run BEGIN first") : cause;
-  }
+/** Returns the SQLSTATE of an error, which many libraries wrap in one of their own; empty if there is none. */
+function stateOf(error: unknown): string {
+  const { cause, meta } = Object(error) as { readonly cause?: unknown; readonly meta?: unknown };
+  const states = [error, cause, meta].map(codeOf);
+  return states.find((state) => /^[\dA-Z]{5}$/.test(state)) ?? "";
 }
 
-function notInTransaction(given: string): TypeError {
-  return new TypeError(`the transaction must be a client in a transaction, not ${given}`);
+function refusal(given: string): TypeError {
+  const wanted = "a client in a transaction, or a function (text, values) that runs a statement in one";
+  return new TypeError(`the transaction must be ${wanted}, not ${given}`);
 }

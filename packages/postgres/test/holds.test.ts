@@ -201,7 +201,7 @@ describe("holds()", () => {
     try {
       for (const given of [pool, client, sql, reserved, {}, undefined]) {
         await expect(node.holds(given as never, lock)).rejects.toThrow(
-          /^the transaction must be a client in a transaction, not /,
+          /^the transaction must be a client in a transaction, or a function .* in one, not /,
         );
       }
       await reserved.unsafe("BEGIN");
@@ -219,6 +219,21 @@ describe("holds()", () => {
       await sql.end();
     }
   });
+});
+
+test("holds() takes a function that runs statements in a transaction, and refuses what it cannot use", async () => {
+  const refusal = (given: string) => new RegExp(`^the transaction must be a client .* in one, not ${given}$`);
+  await inTransaction(async (client) => {
+    expect(await node.holds((text, values) => client.query(text, values).then(({ rows }) => rows), lock)).toBe(true);
+    const whole = (text: string, values: unknown[]) => client.query(text, values);
+    await expect(node.holds(whole as never, lock)).rejects.toThrow(refusal("a function that .* but an array of rows"));
+  });
+  const alone = (text: string, values: unknown[]) => pool.query(text, values).then(({ rows }) => rows);
+  await expect(node.holds(alone, lock)).rejects.toThrow(refusal("a client without a transaction: run BEGIN first"));
+  const readOnly = inTransaction((client) => node.holds(client, lock), "BEGIN READ ONLY");
+  await expect(readOnly).rejects.toThrow(refusal("one that is READ ONLY: holds\\(\\) locks a row"));
+  const broken = async () => Promise.reject(new Error("the network is down"));
+  await expect(node.holds(broken, lock)).rejects.toThrow(/^the network is down$/);
 });
 
 describe("holds() of shared locks", () => {
