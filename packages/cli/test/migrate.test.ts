@@ -2,6 +2,7 @@
  * Most tests change SQLite files: on a Redis server, each step reads thousands of counters. The tests of
  * docs/changing-servers.md use Redis, and changes-of-kinds.test.ts has the other kinds of servers.
  */
+import { rm } from "node:fs/promises";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { nameOf, newFiles, setCounter, withNode } from "./support/files.ts";
@@ -202,6 +203,31 @@ test("migrate: status says that too few servers of the new set reply to tell the
   expect(out).toMatch(new RegExp(`^${change.names[4]} +new +\\S`, "m"));
   const json = await runCli([...args, "--json"], { env: change.jointEnv });
   expect({ code: json.code, ...JSON.parse(json.out) }).toMatchObject({ code: 69, stage: null, generation: 0 });
+});
+
+test("migrate: status says that most new servers have forgotten a change, and the steps refuse to begin it again", async () => {
+  const change = await newChange(0, 3, 3);
+  await step("begin", change);
+  await step("join", change);
+  const lost = change.new.slice(1);
+  for (const address of lost) await rm(nameOf(address));
+  const { code, out } = await runCli(["migrate", "status"], { env: change.jointEnv });
+  expect({ code, lines: out.split("\n").slice(0, 3) }).toEqual({
+    code: 69,
+    lines: [
+      "the stage of the change is unknown: most of the new servers know nothing of it, though others refuse the clients before it",
+      `  next: start ${lost.map(nameOf).join(" and ")} with their data again, or heal them if enough others are left`,
+      "",
+    ],
+  });
+  for (const name of steps) {
+    const { code, error } = await step(name, change);
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: expect.stringMatching(/: start those that have lost their data with it again, or heal them$/),
+    });
+  }
+  expect(await lock(change.newEnv)).toMatchObject({ fence: expect.any(Number) });
 });
 
 test("migrate: status reports a join that ended before the floor was written", async () => {

@@ -32,9 +32,10 @@ export interface MigrationOptions extends MembershipOptions {
 export interface MigrationStatus {
   /**
    * `none`: the change has not begun. `begun`: clients may become joint. `joined`: all clients are joint, and may leave the
-   * old set. `ended`: the old set is not needed any more.
+   * old set. `ended`: the old set is not needed any more. `forgotten`: most of the new nodes know nothing of the change,
+   * though another node refuses the clients before it; they have lost their data.
    */
-  readonly stage: "none" | "begun" | "joined" | "ended";
+  readonly stage: "none" | "begun" | "joined" | "ended" | "forgotten";
   /** The floor and the epoch of each node, or its error. */
   readonly nodes: readonly NodeFloor[];
 }
@@ -164,7 +165,8 @@ class Change implements Migration {
     }
     if (next >= epoch + 4) return { stage: "ended", nodes };
     if (next >= epoch + 3) return { stage: "joined", nodes };
-    return { stage: next > epoch ? "begun" : "none", nodes };
+    if (next > epoch) return { stage: "begun", nodes };
+    return { stage: this.#nodes.some((node) => isAt(node, epoch + 2)) ? "forgotten" : "none", nodes };
   }
 
   async begin(): Promise<MigrationStatus> {
@@ -222,6 +224,10 @@ class Change implements Migration {
     const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : { node, error }));
     const { nodes: members, needed, which } = this.#new;
     const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
+    if (status.stage === "forgotten") {
+      const found = "most of the new nodes know nothing of the change, though others refuse the clients before it";
+      throw new MembershipError(`${found}: start those that have lost their data with it again, or heal them`);
+    }
     if (count >= needed) return status;
     const message = `could not tell the stage: ${count} of ${members.length} ${which} replied, ${needed} needed`;
     throw new MembershipError(message, failures);

@@ -40,6 +40,20 @@ function change(old: string, next: string, generation = 0, options: Partial<Migr
 const refused = { code: "MISCONFIGURED", cause: { code: "EPOCH" } };
 
 describe("migration()", () => {
+  it("begin(), join() and end() go on in no change that most of the new nodes have forgotten", async () => {
+    const { clock, steps, node, clients, use } = change("abc", "def");
+    await clock.until(steps.begin());
+    await clock.until(steps.join());
+    const nothing = { answer: { floor: 0, epoch: 0 } };
+    for (const name of "ef") node(name).fault = ({ method }) => (method === "raiseFloor" ? nothing : undefined);
+    expect(await clock.until(steps.status())).toMatchObject({ stage: "forgotten" });
+    for (const step of ["begin", "join", "end"] as const) {
+      const going = clock.until(steps[step]());
+      await expect(going).rejects.toThrow(/^most of the new nodes know nothing of the change, though others/);
+    }
+    expect(await use(clients().new)).toBeGreaterThan(0);
+  });
+
   it.each([
     ["abc", "defgh"],
     ["abc", "abcde"],

@@ -22,6 +22,7 @@ const verdicts: Readonly<Record<Stage, string>> = {
   begun: "begun: clients may use both sets",
   joined: "joined: locks need both sets, and clients may leave the old one",
   ended: "ended: locks need the new set alone",
+  forgotten: "forgotten by most of the new servers",
 };
 
 /** Returns the report for people: the stage, what to do next, and a line for each server. */
@@ -34,7 +35,7 @@ export function statusText(status: MigrationStatus, change: Change): string {
     error === null ? "" : colors.red(reasonOf(error)),
   ]);
   const lines = table(["server", "set", "serves", "floor", ""], rows);
-  if (!isKnown(status, change)) return [unknownText, "", lines].join("\n");
+  if (!isKnown(status, change)) return [...unknownLines(status, change), "", lines].join("\n");
   return [
     `the change is ${colors.bold(verdicts[status.stage])}${halfDoneText(status, change)}`,
     ...nextSteps(status, change).map((step, index) => `  ${index === 0 ? "next: " : "      "}${step}`),
@@ -72,14 +73,21 @@ export function remainderText(status: MigrationStatus, change: Change, step: str
   return `the change is ${verdicts[status.stage]}${halfDoneText(status, change)}. ${repeat}`;
 }
 
-/** Returns whether enough servers of the new set have replied to tell the stage. */
-export function isKnown({ nodes }: MigrationStatus, { sets }: Change): boolean {
+/** Returns whether enough servers of the new set have replied to tell the stage, and remember it. */
+export function isKnown({ nodes, stage }: MigrationStatus, { sets }: Change): boolean {
+  if (stage === "forgotten") return false;
   const replied = nodes.filter(({ error }) => error === null).map(({ node }) => node);
   const after = sets.filter(({ name }) => name === "new");
   return haveQuorum(after, (name) => replied.includes(name));
 }
 
-const unknownText = "the stage of the change is unknown: too few of the new servers replied";
+function unknownLines(status: MigrationStatus, change: Change): readonly string[] {
+  const unknown = "the stage of the change is unknown:";
+  if (status.stage !== "forgotten") return [`${unknown} too few of the new servers replied`];
+  return [`${unknown} most of the new servers know nothing of it, though others refuse the clients before it`].concat(
+    nextSteps(status, change).map((step) => `  next: ${step}`),
+  );
+}
 
 /** Returns the servers that refuse clients of the old set, although the change has not joined. */
 function refusing({ stage, nodes }: MigrationStatus, { generation }: Change): readonly string[] {
@@ -106,6 +114,13 @@ export function nextText(status: MigrationStatus, change: Change): string {
 function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
   const { stage } = status;
   const { generation, sets } = change;
+  if (stage === "forgotten") {
+    const empty = status.nodes.filter(
+      ({ node, floor }) => floor?.epoch === 0 && setsWith(node, change).includes("new"),
+    );
+    const servers = empty.map(({ node }) => node);
+    return [`start ${listed(servers)} with their data again, or heal them if enough others are left`];
+  }
   if (isHalfJoined(status, change)) return ["holdfast migrate join again: it was interrupted"];
   if (stage === "none")
     return [`holdfast migrate begin, while all clients use the old set with generation ${generation}`];
