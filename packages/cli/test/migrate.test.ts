@@ -215,7 +215,7 @@ test("migrate: status says that most new servers have forgotten a change, and th
   expect({ code, lines: out.split("\n").slice(0, 3) }).toEqual({
     code: 69,
     lines: [
-      "the stage of the change is unknown: most of the new servers know nothing of it, though others refuse the clients before it",
+      "the stage of the change is unknown: most of the new servers do not know about it, though others refuse the clients before it",
       `  next: start ${lost.map(nameOf).join(" and ")} with their data again, or heal them if enough others are left`,
       "",
     ],

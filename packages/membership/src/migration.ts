@@ -32,7 +32,7 @@ export interface MigrationOptions extends MembershipOptions {
 export interface MigrationStatus {
   /**
    * `none`: the change has not begun. `begun`: clients may become joint. `joined`: all clients are joint, and may leave the
-   * old set. `ended`: the old set is not needed any more. `forgotten`: most of the new nodes know nothing of the change,
+   * old set. `ended`: the old set is not needed any more. `forgotten`: most of the new nodes do not know about the change,
    * though another node refuses the clients before it; they have lost their data.
    */
   readonly stage: "none" | "begun" | "joined" | "ended" | "forgotten";
@@ -166,7 +166,9 @@ class Change implements Migration {
     if (next >= epoch + 4) return { stage: "ended", nodes };
     if (next >= epoch + 3) return { stage: "joined", nodes };
     if (next > epoch) return { stage: "begun", nodes };
-    return { stage: this.#nodes.some((node) => isAt(node, epoch + 2)) ? "forgotten" : "none", nodes };
+    const replied = this.#new.nodes.filter((node) => results.has(node)).length;
+    const isForgotten = replied >= this.#new.needed && this.#nodes.some((node) => isAt(node, epoch + 2));
+    return { stage: isForgotten ? "forgotten" : "none", nodes };
   }
 
   async begin(): Promise<MigrationStatus> {
@@ -225,7 +227,7 @@ class Change implements Migration {
     const { nodes: members, needed, which } = this.#new;
     const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
     if (status.stage === "forgotten") {
-      const found = "most of the new nodes know nothing of the change, though others refuse the clients before it";
+      const found = "most of the new nodes do not know about the change, though others refuse the clients before it";
       throw new MembershipError(`${found}: start those that have lost their data with it again, or heal them`);
     }
     if (count >= needed) return status;

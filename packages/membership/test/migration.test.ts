@@ -49,7 +49,7 @@ describe("migration()", () => {
     expect(await clock.until(steps.status())).toMatchObject({ stage: "forgotten" });
     for (const step of ["begin", "join", "end"] as const) {
       const going = clock.until(steps[step]());
-      await expect(going).rejects.toThrow(/^most of the new nodes know nothing of the change, though others/);
+      await expect(going).rejects.toThrow(/^most of the new nodes do not know about the change, though others/);
     }
     expect(await use(clients().new)).toBeGreaterThan(0);
   });

@@ -84,7 +84,7 @@ export function isKnown({ nodes, stage }: MigrationStatus, { sets }: Change): bo
 function unknownLines(status: MigrationStatus, change: Change): readonly string[] {
   const unknown = "the stage of the change is unknown:";
   if (status.stage !== "forgotten") return [`${unknown} too few of the new servers replied`];
-  return [`${unknown} most of the new servers know nothing of it, though others refuse the clients before it`].concat(
+  return [`${unknown} most of the new servers do not know about it, though others refuse the clients before it`].concat(
     nextSteps(status, change).map((step) => `  next: ${step}`),
   );
 }
