@@ -104,7 +104,7 @@ typedef Client {
   bit shared;
   byte heard[NODES]; /* the last fence that the client received from each node for this claim, or 0 */
 #ifdef SEVERAL
-  bit doubted[NODES]; /* whether that is not what the node was asked for, so that other counters may be lower */
+  bit doubted[NODES]; /* whether only some of the counters may have this fence */
 #endif
   byte proposed[PROPOSALS];
   byte proposals;
@@ -316,19 +316,13 @@ inline hear() {
 #endif
 }
 
-/*
- * A grant sets the counters of all resources to one number, at least the hint unless the claim joins. A repeated grant
- * reports the highest of them. So the hint proves that they are equal, unless the claim may have joined.
- */
+/* A grant sets the counters of all resources to one number, and says so. A repeated one reports the highest of them. */
 inline hearVote() {
 #if !defined(SEVERAL) || defined(HIGHEST_TRUSTED)
   hear();
 #else
   if
-#ifdef JOINER_TRUSTED
-  :: CLIENT.shared -> hear()
-#endif
-  :: !CLIENT.shared -> CLIENT.heard[n] = NODE.counter
+  :: CLIENT.heard[n] = NODE.counter
   :: hear(); CLIENT.doubted[n] = true
   fi;
 #endif

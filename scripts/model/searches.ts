@@ -76,7 +76,6 @@ export const longProofs: readonly Search[] = [
     defines: ["AT_ANY_MOMENT"],
     expects: "holds",
   },
-  { title: "locks on several resources", defines: ["SEVERAL"], expects: "holds" },
   { title: "3 nodes, 3 clients, 1 proposal", defines: ["CLIENTS=3", "PROPOSALS=1"], expects: "holds" },
   { title: "a resent acquire advances the counter", defines: ["RESEND_ADVANCES"], expects: "holds" },
   {
@@ -135,10 +134,6 @@ export const variants: readonly Search[] = [
   {
     title: "the highest counter of several resources counts as the counter of each",
     defines: ["SEVERAL", "HIGHEST_TRUSTED"],
-  },
-  {
-    title: "a repeated grant confirms the hint for several resources, though the claim joined below it",
-    defines: ["SEVERAL", "JOINER_TRUSTED", "SHARED=1", "PROPOSALS=1"],
   },
   {
     title: "a reply above the proposal confirms this number for several resources",

@@ -340,8 +340,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: "locks/fence",
     fault: "nodes that granted a lower fence count as confirming the token",
     file: "fence.ts",
-    from: "votes[index]?.fence === highest && (",
-    to: "(votes[index]?.fence ?? 0) > 0 && (",
+    from: "votes[index]?.fence === highest && isExact(",
+    to: "(votes[index]?.fence ?? 0) > 0 && isExact(",
     isSimulated: true,
   },
   {
@@ -376,10 +376,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S10",
-    fault: "a repeated grant of several resources confirms the hint, though the claim joined below it",
+    fault:
+      "a repeated grant of several resources confirms the hint, though the claim joined below it, or the node capped it",
     file: "attempt.ts",
-    from: 'mode === "shared" ? 0 : fenceHint',
-    to: "fenceHint",
+    from: "context.nodes.map(() => 0)",
+    to: "context.nodes.map(() => fenceHint)",
   },
   {
     rule: "S10",

@@ -66,10 +66,10 @@ export interface AttemptFailed {
  */
 export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter } = terms;
-  const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label, mode } = settings;
+  const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const asked = wanted.length > 1 ? context.nodes.map(() => (mode === "shared" ? 0 : fenceHint)) : undefined;
+  const asked = wanted.length > 1 ? context.nodes.map(() => 0) : undefined;
   const { firstLock } = context;
   const isDecided = (tally: Tally) => {
     if (tally.verdicts.includes(verdict.misconfigured)) return true;

@@ -34,22 +34,24 @@ export interface HighestFence {
 }
 
 /**
- * The number that each node was last asked for: the hint, or a proposal. For a claim on several resources, whose counters
- * may differ where other resources share them: a node reports the highest of them, and all are equal only if that is what
- * it was asked for. Undefined for a single resource.
+ * The number that each node was last asked to raise the counters to; 0 before that. For a claim on several resources, whose
+ * counters may differ where other resources share them: a node reports the highest of them. Undefined for a single resource.
  *
- * The hint of a shared claim counts as 0, which no node grants: a claim that joins leaves lower counters below the hint,
- * and another sharer may have raised one of them to it before a repeated grant reports the highest.
+ * The hint of the first request does not count. A claim that joins leaves lower counters below it, and so does a node that
+ * caps it; another client may have raised one of them to the hint before a repeated grant reports the highest.
  */
 export type Asked = number[] | undefined;
 
-/** Returns the highest fence among the votes of all nodes. A node agrees if it reports that, and was asked for it. */
+/**
+ * Returns the highest fence among the votes of all nodes. A node agrees if it reports that, and all the resources are known
+ * to have it.
+ */
 export function highestFence(votes: Tally["votes"], asked: Asked): HighestFence {
   let highest = 0;
   for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
   const verdicts: number[] = [];
   for (let index = 0; index < votes.length; index++) {
-    const isAgreed = votes[index]?.fence === highest && (asked?.[index] ?? highest) === highest;
+    const isAgreed = votes[index]?.fence === highest && isExact(votes[index], asked?.[index]);
     verdicts.push(isAgreed ? verdict.yes : verdict.no);
   }
   return { fence: highest, verdicts };
@@ -114,8 +116,13 @@ export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreem
   }
 }
 
+/** Whether all the resources have the fence that a node reports. */
+function isExact(vote: Vote | undefined, asked: number | undefined): boolean {
+  return asked === undefined || asked === vote?.fence || vote?.isUniform === true;
+}
+
 /** Whether a node may still confirm this fence for the claim. */
-function isBehind(vote: Vote | undefined, fence: number, asked: number = fence): boolean {
+function isBehind(vote: Vote | undefined, fence: number, asked: number | undefined): boolean {
   if (vote === undefined || vote.kind === "failed") return true;
-  return vote.fence !== undefined && (vote.fence !== fence || asked !== fence);
+  return vote.fence !== undefined && (vote.fence !== fence || !isExact(vote, asked));
 }

@@ -155,6 +155,11 @@ export interface Grant {
   readonly granted: true;
   /** The highest fence counter of the resources at the moment of this reply: a positive safe integer. */
   readonly fence: number;
+  /**
+   * True only if the counters of all the resources are equal to `fence` at this moment, as after each grant that was not
+   * repeated. Saves locks on several resources a round trip, in which core would make them equal. Default: false.
+   */
+  readonly uniform?: boolean;
 }
 
 /** A claim of another owner blocks the request, or the node favours a client that waits. */

@@ -6,6 +6,8 @@ import type { NodeView, Sharer } from "./lock-node.ts";
 export interface Vote extends Omit<NodeOutcome, "node"> {
   /** The node's view of the resource, in reply to `inspect`. */
   readonly view?: NodeView;
+  /** Whether all the resources have this fence. */
+  readonly isUniform?: boolean;
   /** The waiter that the node named in reply to `release`. */
   readonly next?: string;
 }
@@ -17,8 +19,10 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
 
 /** Reads the reply of `acquire`. */
 export function readAcquireReply(value: unknown): Vote {
-  const { granted, fence, retryAfterMs, heldResources, holder } = Object(value) as Fields;
-  if (granted === true && isFence(fence)) return { kind: "granted", fence };
+  const { granted, fence, uniform, retryAfterMs, heldResources, holder } = Object(value) as Fields;
+  if (granted === true && isFence(fence)) {
+    return uniform === true ? { kind: "granted", fence, isUniform: true } : { kind: "granted", fence };
+  }
   const isKnown = retryAfterMs === Infinity || isDuration(retryAfterMs);
   const holderLabel = isString(holder) ? labelOf(holder) : null;
   if (granted !== false || !(retryAfterMs === undefined || isKnown)) return invalidReply("acquire", value);

@@ -124,6 +124,7 @@ export class Claims {
   async #claim(request: AcquireRequest, lease: Lease, deadlineMs: number): Promise<AcquireReply> {
     const { resources, owner, ttlMs, takeover, shared: isShared = false, epoch = 1 } = request;
     const keys = resources.map((resource) => this.keysOf(resource));
+    const uniform = resources.length > 1 && { uniform: true };
     const hint = Math.max(1, Math.min(request.fenceHint, 1_000 * (Date.now() + dayMs)));
     const terms = resources.map((): Term => ({ lease, lastsMs: ttlMs }));
     let seen = this.#floor;
@@ -136,7 +137,7 @@ export class Claims {
       const { revision } = reply.header;
       const claim = { owner, isShared, revision, version: 1, lease: lease.id };
       for (const each of keys) this.#remember(each, claim, { fence: likely, revision }, { lease, lastsMs: ttlMs });
-      return { granted: true, fence: likely };
+      return { granted: true, fence: likely, ...uniform };
     }
     // Each round fails only because another client has changed something, and at the latest at the deadline.
     for (;;) {
@@ -155,7 +156,7 @@ export class Claims {
       const fence = assertFence(joins ? highest : Math.max(1 + highest, hint), resources);
       const grant = { replaced: takeover, joins, fence, guard: this.#guard(seen) };
       const changed = await this.#grant(request, states, terms, grant, deadlineMs);
-      if (changed === undefined) return { granted: true, fence };
+      if (changed === undefined) return { granted: true, fence, ...uniform };
       if (changed === "too large") return { granted: false };
       reply = changed;
     }

@@ -100,7 +100,8 @@ class Memory implements MemoryNode {
     const highest = Math.max(this.#floor, this.#highestFence(resources));
     const hint = Math.min(fenceHint, Math.floor(this.#clock.wallMs() * 1000) + maxHintAheadUs);
     const fence = this.#claims.joins(request, nowMs) ? highest : Math.max(1 + highest, hint);
-    return { granted: true, fence: this.#grant(request, nowMs, nowMs + ttlMs, fence) };
+    const granted = this.#grant(request, nowMs, nowMs + ttlMs, fence);
+    return { granted: true, fence: granted, ...(resources.length > 1 && { uniform: true }) };
   };
 
   readonly extend: MemoryNode["extend"] = async (request) => {

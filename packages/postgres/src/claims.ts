@@ -130,11 +130,12 @@ export class Claims {
     fence: number,
     isolation: string | null | undefined,
   ): Promise<AcquireReply> {
-    if (isolation === "read committed") return { granted: true, fence };
     const { resources, owner, timeoutMs } = request;
+    const grant: AcquireReply = { granted: true, fence, ...(resources.length > 1 && { uniform: true }) };
+    if (isolation === "read committed") return grant;
     const { epoch } = await this.#floor(timeoutMs);
     const own = epochOf(request);
-    if (epoch === 0 || Math.abs(own - epoch) <= 1) return { granted: true, fence };
+    if (epoch === 0 || Math.abs(own - epoch) <= 1) return grant;
     await this.release({ resources, owner, undo: true, timeoutMs });
     throw new EpochError(epoch, own);
   }

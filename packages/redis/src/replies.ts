@@ -29,7 +29,8 @@ type Asked = { readonly resources: readonly string[]; readonly fields: readonly 
 export function readAcquire(answer: unknown, { resources, fields }: Asked): AcquireReply {
   const number = answer === 0 ? 0 : integerOf(answer);
   const fence = number === 0 ? Number(fields[1]) : number;
-  if (fence > 0) return { granted: true, fence };
+  // An answer of 0 is a grant that was not repeated.
+  if (fence > 0) return { granted: true, fence, ...(number === 0 && resources.length > 1 && { uniform: true }) };
   const [word, first, second, third] = listOf(answer);
   const status = textOf(word);
   const ms = integerOf(first);

@@ -17,7 +17,8 @@ export function acquire(claims: Claims, request: AcquireRequest): AcquireReply {
   const blocking = found.filter((claim) => claim.owner !== null && claim.owner !== takeover);
   if (blocking.length > 0) return denial(claims.nowMs, blocking, owner);
   const hint = Math.min(fenceHint, claims.nowMs * 1_000 + dayUs);
-  return { granted: true, fence: grant(claims, found, owner, ttlMs, Math.max(1 + floor, hint)) };
+  const fence = grant(claims, found, owner, ttlMs, Math.max(1 + floor, hint));
+  return { granted: true, fence, ...(resources.length > 1 && { uniform: true }) };
 }
 
 /** Describes the blocking claims. They may be of the same owner, if it holds only some of the resources. */

@@ -556,6 +556,12 @@ export const brokenSharing: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["inspect", "ownCounters"], {
+    "acquire() of several resources is uniform only if they have one counter, also when it is resent": {
+      "calls each grant of several resources uniform": on("acquire", async (request, node) => {
+        const reply = await node.acquire(request);
+        return reply.granted ? { ...reply, uniform: true } : reply;
+      }),
+    },
     "acquire() that joins sharers on every one of several resources sets each counter to the highest": {
       "leaves the counters of several resources as they are when a claim joins on all of them": on(
         "acquire",

@@ -469,6 +469,20 @@ export const sharingFacts: readonly Fact[] = [
       }
     },
 
+    "acquire() of several resources is uniform only if they have one counter, also when it is resent": async (
+      world,
+    ) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", ["r", "s"], shared);
+      await rival.grant("bob", "s", shared);
+      await rival.hold("bob", "s", { ...shared, fence: fence + 50 });
+      const resent = await node.acquire("alice", ["r", "s"], shared);
+      expect(resent).toMatchObject({ granted: true, fence: fence + 50 });
+      const ofOne = await rival.grant("carol", "r", shared);
+      const mistake = "a repeated grant is called uniform, though only some of the counters have its fence";
+      expect("uniform" in resent && resent.uniform === true && ofOne !== fence + 50, mistake).toBe(false);
+    },
+
     "acquire() that joins sharers on only some of several resources advances the counter of each": async (world) => {
       const { node, rival } = world;
       for (const free of ["a", "b", "c"]) {

@@ -18,10 +18,11 @@ import type {
 
 /** Validates the reply of `acquire` on these resources. */
 export function readAcquireReply(value: unknown, resources: readonly string[]): AcquireReply {
-  const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf(value);
+  const { granted, fence, uniform, retryAfterMs, heldResources, holder } = fieldsOf(value);
   if (granted === true) {
     assertReply(isFence(fence), "the fence of a grant must be a positive safe integer");
-    return { granted, fence };
+    assertReply(uniform === undefined || typeof uniform === "boolean", "uniform must be true or false if given");
+    return { granted, fence, ...(uniform !== undefined && { uniform }) };
   }
   assertReply(granted === false, "granted must be true or false");
   const isWait = retryAfterMs === undefined || isDuration(retryAfterMs);

@@ -256,6 +256,43 @@ describe("fencing tokens of locks on several resources, where others share their
     expect(counters.filter((fence) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
   });
 
+  it("acquire() does not take a repeated grant for agreed where the node has capped the hint", async () => {
+    const { clock, nodes, by } = counting("abc");
+    const dayUs = 86_400_000_000;
+    const fast = {
+      monotonicMs: () => clock.monotonicMs(),
+      wallMs: () => clock.wallMs() + (3 * dayUs) / 1000,
+      startTimer: clock.startTimer.bind(clock),
+      afterPendingIo: clock.afterPendingIo.bind(clock),
+    };
+    const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
+    // The counters of b are so close to the hint that b does not cap it.
+    for (const resource of ["r1", "r2"]) {
+      const near = { ...shareOne, resources: [resource], owner: resource };
+      await b.acquire({ ...near, fenceHint: 1 });
+      await b.extend({ ...near, fence: startUs + 3 * dayUs - 1_000, rejoin: false });
+      await b.release(near);
+    }
+    const repeating = {
+      ...a,
+      acquire: async (request: Parameters<typeof a.acquire>[0]) => {
+        await a.acquire(request);
+        // Another lock has agreed on this very number, for a resource that shares the counter of r1.
+        const other = { ...shareOne, owner: "other" };
+        await a.acquire({ ...other, fenceHint: 1 });
+        await a.extend({ ...other, fence: request.fenceHint, rejoin: false });
+        await a.release(other);
+        return a.acquire(request);
+      },
+    };
+    const down = async () => Promise.reject(new Error("it is down"));
+    const first = new Redlock([repeating, b, { ...c, acquire: down }], { clock: fast });
+    const lock = await clock.until(first.acquire(["r1", "r2"]));
+    await clock.until(lock.release());
+    const next = by([a, { ...b, acquire: down, extend: down }, c]);
+    expect((await clock.until(next.acquire("r2"))).fence).toBeGreaterThan(lock.fence);
+  });
+
   it("acquire() asks a node again that reported more than the proposal, as its other counters may be lower", async () => {
     const { clock, nodes, by } = counting("abc");
     const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
