@@ -273,6 +273,24 @@ describe("check() of waiters", () => {
     expect(check({ ...uneventful, waiters: [waiter({ freeMs: 599 })] }, { keepMs: 500 })).toHaveLength(1);
   });
 
+  it("check() accepts that a call waits for one call of each other client that collects what it wants", () => {
+    const long = waiter({ freeMs: 7598, calledAtMs: 1000, endedAtMs: 9000 });
+    const by = (client: string, endedAtMs: number, resource = "stock") => {
+      return { attempt: "2.1", client, resources: [resource], endedAtMs, keptMs: 1000, attemptMs: 50 };
+    };
+    const others = [by("client 2", 3000), by("client 3", 5000), by("client 2", 7000)];
+    expect(found({ waiters: [long], collections: others })).toEqual([]);
+    expect(found({ waiters: [{ ...long, freeMs: 7599 }], collections: others })).toHaveLength(1);
+    for (const own of [
+      by("client 1", 5000),
+      by("client 3", 1000),
+      by("client 3", 10_000),
+      by("client 3", 5000, "cash"),
+    ]) {
+      expect(found({ waiters: [long], collections: [by("client 2", 3000), own] })).toHaveLength(1);
+    }
+  });
+
   it("check() finds a collected claim that is kept for too long", () => {
     const claim = { attempt: "1.1", client: "client 1", resources: ["cash"] };
     const collection = { ...claim, endedAtMs: 3000, keptMs: 2550, attemptMs: 50 };
@@ -320,6 +338,13 @@ describe("check() of waiters", () => {
     expect(
       found({ ...passed({ backOffMs: 0 }), attempts: [attempt("1.1", 5, 14), attempt("1.3", 13, 22)] }),
     ).toHaveLength(1);
+  });
+
+  it("check() accepts that a call is passed while it backs off as no quorum has agreed on its token", () => {
+    const failed = { name: "1.1", client: "client 1", resources: ["cash", "stock"], startedAtMs: 16, settledAtMs: 22 };
+    expect(found({ ...passed(), attempts: [{ ...failed, isUnreachable: true }] })).toEqual([]);
+    expect(found({ ...passed(), attempts: [failed] })).toHaveLength(1);
+    expect(found({ ...passed({ backOffMs: 0 }), attempts: [{ ...failed, isUnreachable: true }] })).toHaveLength(1);
   });
 
   it.each<[string, Partial<History>]>([

@@ -79,9 +79,10 @@ function areEqual(a: WaiterRecord, b: WaiterRecord): boolean {
  * Whether another resource of a call was locked or tried when a later call of its process started to win its lock, or
  * shortly before: its process may learn of the change only after a back-off and the time left to another process. An
  * attempt of another call of its process counts, as well, and so do its own attempts for the first few resources: a call
- * that collects leaves alone those that it has not reached yet. After an attempt of its own for all of them, it may back off
- * if nodes may have denied that because of an earlier attempt for the same resources: that of another call, or its own,
- * whose undo it overtook.
+ * that collects leaves alone those that it has not reached yet. After an attempt of its own for all of them, it backs off if
+ * that was not denied, but no quorum agreed on its token in time: other resources have advanced their counters meanwhile. It
+ * may do so, as well, if nodes may have denied it because of an earlier attempt for the same resources: that of another call,
+ * or its own, whose undo it overtook.
  */
 function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }: History): boolean {
   const others = { resources: waiter.resources.filter((resource) => !lock.resources.includes(resource)) };
@@ -93,7 +94,10 @@ function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }:
   const backsOff = ({ settledAtMs = Infinity }: AttemptRecord): boolean =>
     settledAtMs >= lock.startedAtMs - waiter.backOffMs * fastest - roundingMs;
   return (
-    own.some((attempt) => backsOff(attempt) && own.some((before) => mayMeet(attempt, before, waiter.undoMs))) ||
+    own.some((attempt) => {
+      const mayFail = attempt.isUnreachable || own.some((before) => mayMeet(attempt, before, waiter.undoMs));
+      return mayFail && backsOff(attempt);
+    }) ||
     locks.some((other) => overlap(other, others) && isRecent(other.startedAtMs, other.endedAtMs)) ||
     attempts.some((other) => {
       return isOther(other) && overlap(other, others) && isRecent(other.startedAtMs, other.settledAtMs);

@@ -1,5 +1,5 @@
-import type { Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
-import { conflict } from "../history/resources.ts";
+import type { CollectionRecord, Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
+import { conflict, overlap } from "../history/resources.ts";
 import { ms, nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
@@ -46,11 +46,15 @@ export function monopolies({ locks, waiters }: History): Finding[] {
 /**
  * Finds calls that wait for long although all of their resources are free for them, as behind another waiter
  * that is blocked. Also finds claims that are kept for long without being locks, and work that does not end.
+ *
+ * A call for several resources may keep what it has collected for `keepMs`, and then it is the turn of the next waiter. So
+ * a call may have to wait that long for one such call of each other client.
  */
 export function standstills({ waiters, collections, completion }: History, { keepMs }: WaitingLimits): Finding[] {
   const kept = waiters.flatMap((waiter) => {
     const { attemptMs, backOffMs, splitMs, freeMs, endedAtMs: atMs } = waiter;
-    const mayTakeMs = keepMs + backOffMs + attemptMs + splitMs + lateTimersMs;
+    const collectors = new Set(collections.filter((each) => keepsWaiting(each, waiter)).map(({ client }) => client));
+    const mayTakeMs = (1 + collectors.size) * keepMs + backOffMs + attemptMs + splitMs + lateTimersMs;
     const call = `${nameOf(waiter)}, made at ${ms(waiter.calledAtMs)},`;
     const what = `${call} waited for ${ms(freeMs)} on unlocked resources, although the limit is ${ms(mayTakeMs)}`;
     return atMs === undefined ? [] : findings(atMs, freeMs > mayTakeMs && what);
@@ -75,6 +79,14 @@ function overruns(completion: History["completion"], keepMs: number): Finding[] 
 
 function findings(atMs: number, ...found: (string | false)[]): Finding[] {
   return found.filter((what) => what !== false).map((what) => ({ atMs, what }));
+}
+
+/** Whether another client collected what a call wants, while that was waiting. */
+function keepsWaiting(collection: CollectionRecord, waiter: WaiterRecord): boolean {
+  const { client, endedAtMs, keptMs } = collection;
+  const { calledAtMs, endedAtMs: untilMs = Infinity } = waiter;
+  const isMeanwhile = endedAtMs > calledAtMs && endedAtMs - keptMs < untilMs;
+  return isMeanwhile && client !== waiter.client && overlap(collection, waiter);
 }
 
 /** Whether this lock keeps a call of another client waiting. */

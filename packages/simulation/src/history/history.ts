@@ -163,6 +163,8 @@ export interface AttemptRecord {
   readonly startedAtMs: number;
   /** When its outcome was settled; undefined if it never was. */
   readonly settledAtMs: number | undefined;
+  /** Whether it ended without enough replies, or without a token that a quorum agreed on in time. */
+  readonly isUnreachable?: boolean;
 }
 
 /** A claim that was granted but that no caller got as a lock. */

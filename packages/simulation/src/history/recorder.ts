@@ -134,6 +134,7 @@ export class HeldRecord implements LockRecord {
 export interface Attempt extends AttemptRecord {
   readonly owner: string;
   settledAtMs: number | undefined;
+  isUnreachable?: boolean;
   /** The same as `startedAtMs`, on the clock of its process without its pauses. */
   readonly startedAtAwakeMs: number;
   /** The attempt whose claim it may take over. */
@@ -305,6 +306,7 @@ export class Recorder implements History {
     this.#setOwnerless(owner, process);
     if (attempt === undefined) return;
     attempt.settledAtMs = process.nowMs;
+    attempt.isUnreachable = outcome === "unreachable";
     if (outcome === "misconfigured") this.#checkEpoch(attempt, process);
     if (outcome !== "acquired" && outcome !== "collected") return;
     const predecessor = attempt.takesOver;
