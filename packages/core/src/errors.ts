@@ -31,16 +31,19 @@ export interface NodeOutcome {
 
 /** Why a lock is no longer held. */
 export type LossReason =
-  /** The validity ended, and nobody had tried to extend the lock. */
+  /** The validity ended, and the nodes had not been asked to extend the lock. */
   | "expired"
-  /** The validity ended while too few nodes replied to extensions: see `outcomes`. */
+  /** The validity ended, and too few nodes had replied to the last extension, or had failed: see `outcomes`. */
   | "unreachable"
   /**
-   * The validity ended while timers of this process were late by a quarter of it or more: something kept its event loop
-   * busy, or the process was stopped. The message says by how much.
+   * A timer of this process was late by a quarter of the validity or more, and less than a quarter was left then: something
+   * kept its event loop busy, or the process was stopped. The message says by how much.
    */
   | "blocked"
-  /** The wall clock advanced, and the monotonic clock did not: the machine was suspended, or its clock was set forward. */
+  /**
+   * The wall clock advanced by a quarter of the validity or more, and the monotonic clock did not: the machine was suspended,
+   * or its clock was set forward. The message says for how long.
+   */
   | "suspended"
   /** Too few nodes still hold the lock to form a quorum. */
   | "not-held"
@@ -483,9 +486,14 @@ const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
   "not-held": "does not hold it",
 };
 
+/** Returns the message of a node's error, or what else names it: that of an `AggregateError` is often empty. */
+export function reasonOf(error: Error): string {
+  return error.message || String((error as { readonly code?: unknown }).code ?? error.name);
+}
+
 function describeOutcome({ node, kind, retryAfterMs, holderLabel, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
-  if (kind === "failed") return `${node} failed: ${error?.message}`;
+  if (kind === "failed") return `${node} failed: ${error && reasonOf(error)}`;
   const text = `${node} ${phrases[kind] ?? kind}`;
   if (retryAfterMs === undefined) return text;
   if (retryAfterMs === Infinity) return `${text} (held by a key that never expires)`;

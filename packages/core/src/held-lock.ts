@@ -136,7 +136,6 @@ export class HeldLock implements Lock {
     for (let failures = 1; ; failures++) {
       const leftMs = this.#remainingOrThrow();
       const wait = { patienceMs: () => leftMs, isUrgent: true };
-      this.#isExtending = true;
       const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), wait);
       this.#isExtending = false;
       if (round === null) return;
@@ -166,6 +165,7 @@ export class HeldLock implements Lock {
     const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
     const window = { startedAt: readClocks(clock), ttlMs };
     const terms = { ttlMs, fence: this.fence, quorum, timeoutMs, absent };
+    this.#isExtending = true;
     return { ...(await extendOnce(this.#won.claim, terms)), window };
   }
 

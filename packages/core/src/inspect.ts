@@ -1,6 +1,6 @@
 import { notSent } from "./attempt.ts";
 import type { RedlockContext } from "./context.ts";
-import { labelOf } from "./errors.ts";
+import { labelOf, reasonOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 import type { NodeSet } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
@@ -54,11 +54,11 @@ export interface NodeInspection {
   readonly error: Error | null;
 }
 
-/** Whether locks can be acquired now: a plain object, for the reply to a health check. */
+/** Which nodes reply now: a plain object, for the reply to a health check. */
 export interface Health {
-  /** Whether a quorum of the nodes is up; while servers change, a quorum of each set. */
+  /** Whether a quorum of the nodes replies; while servers change, a quorum of each set. */
   readonly ok: boolean;
-  /** How many nodes are up. */
+  /** How many nodes reply. */
   readonly reachable: number;
   /** How many must be; while servers change, the larger of both quorums. */
   readonly quorum: number;
@@ -70,7 +70,7 @@ export interface Health {
 export interface NodeHealth {
   /** The name of the node. */
   readonly name: string;
-  /** Whether it replied, and votes. */
+  /** Whether it replied, and does not recover from a restart. */
   readonly ok: boolean;
   /** Why not. */
   readonly error?: string;
@@ -79,9 +79,10 @@ export interface NodeHealth {
 /** Returns what an inspection shows of the nodes. */
 export function healthOf({ nodes: inspections, sets }: Inspection): Health {
   const nodes = inspections.map(({ node: name, view, error }): NodeHealth => {
-    const recoveringMs = view?.recoveringMs;
-    const problem = error?.message ?? (recoveringMs && `recovering from a restart, ${recoveringMs} ms left`);
-    return { name, ok: !problem, ...(problem && { error: problem }) };
+    if (error !== null) return { name, ok: false, error: reasonOf(error) };
+    const recoveringMs = view?.recoveringMs ?? 0;
+    if (recoveringMs > 0) return { name, ok: false, error: `recovering from a restart, ${recoveringMs} ms left` };
+    return { name, ok: true };
   });
   const up = new Set(nodes.filter(({ ok }) => ok).map(({ name }) => name));
   const ok = sets.every((set) => set.nodes.filter((name) => up.has(name)).length >= set.quorum);

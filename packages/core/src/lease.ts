@@ -46,8 +46,11 @@ export interface TtlWindow {
  */
 const timerIntervalMaxMs = 1000;
 
-/** The part of the validity by which a timer must be late to explain why the lock was not extended. */
-const blockedPart = 1 / 4;
+/**
+ * The part of the validity that must have been missed to explain why a lock was not extended: automatic extension has half of
+ * it for its attempts.
+ */
+const missedPart = 1 / 4;
 
 /** What kept this process from extending a lock, and for how long, in milliseconds. */
 export interface Hindrance {
@@ -72,7 +75,7 @@ export class Lease {
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
   #cancelTimer: (() => void) | undefined;
-  /** When the timer should ring, on the monotonic clock, and the most by which one was late in this window. */
+  /** When the timer should ring, on the monotonic clock, and by how much one was late that left little of the validity. */
   #dueMs = 0;
   #lateMs = 0;
 
@@ -120,9 +123,11 @@ export class Lease {
     const now = readClocks(this.#clock);
     const { monotonicMs, wallMs } = this.#window.startedAt;
     const passedMs = now.monotonicMs - monotonicMs;
-    if (passedMs < this.#validityMs - 1) return { reason: "suspended", ms: now.wallMs - wallMs - passedMs };
+    const leastMs = this.#validityMs * missedPart;
+    const asleepMs = now.wallMs - wallMs - passedMs;
+    if (passedMs < this.#validityMs - 1 && asleepMs >= leastMs) return { reason: "suspended", ms: asleepMs };
     const ms = Math.max(this.#lateMs, now.monotonicMs - this.#dueMs);
-    return ms < this.#validityMs * blockedPart ? undefined : { reason: "blocked", ms };
+    return ms < leastMs ? undefined : { reason: "blocked", ms };
   }
 
   /** Calls `ring` once when at most `leftMs` of the validity is left. Replaces any earlier alarm. */
@@ -151,7 +156,8 @@ export class Lease {
   #look(): void {
     const now = readClocks(this.#clock);
     const remainingMs = this.remainingMs(now);
-    this.#lateMs = Math.max(this.#lateMs, now.monotonicMs - this.#dueMs);
+    if (remainingMs < this.#validityMs * missedPart)
+      this.#lateMs = Math.max(this.#lateMs, now.monotonicMs - this.#dueMs);
     if (remainingMs < 1) {
       this.#onEnd();
       return;

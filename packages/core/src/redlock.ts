@@ -219,9 +219,10 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Returns whether a quorum of the nodes is up, and which nodes are not. Inspects a resource, and locks nothing. Takes at
-   * most `nodeTimeoutMs`, or twice that while hundreds of operations are in flight. For health checks, such as a probe of
-   * Kubernetes.
+   * Returns whether a quorum of the nodes replies, and why the others do not. Inspects a resource, and locks nothing, so
+   * that it does not find out what only a claim does, such as a server that is listed twice. A node without `inspect` counts
+   * as one that does not reply. Takes at most `nodeTimeoutMs`, or twice that while hundreds of operations are in flight. For
+   * health checks, such as a probe of Kubernetes.
    *
    * @param resource the name to inspect: on a Redis Cluster, only its shard is asked. Default: `holdfast:health`
    * @throws {TypeError | RangeError} for a bad resource
@@ -309,7 +310,7 @@ export class Redlock implements AsyncDisposable {
           this.#assertOpen("lock", resources, signal);
         }
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
-          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
+          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(waiter));
         }
         const result = await this.#attempt(waiter, startedAt, deadlineMs);
         startedAt = undefined;
@@ -337,7 +338,7 @@ export class Redlock implements AsyncDisposable {
         this.#queues.leave(waiter);
         return null;
       }
-      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(resources));
+      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(waiter));
     } catch (error) {
       if (waiter !== undefined) this.#queues.leave(waiter);
       observer.acquireFailed?.({ resources, waitedMs: this.#msSince(calledAt), error });

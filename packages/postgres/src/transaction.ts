@@ -14,8 +14,8 @@ export interface PostgresJsTransaction {
 }
 
 /**
- * Runs one statement in a transaction of any other client, with `$1`, `$2` and so on for its values. Resolves with the rows,
- * in whatever form.
+ * Runs one statement in a transaction of any other client, with `$1`, `$2` and so on for its values. Resolves with an array
+ * of the rows, as arrays or objects.
  */
 export type RunStatement = (text: string, values: Value[]) => PromiseLike<readonly unknown[]>;
 
@@ -34,20 +34,27 @@ export async function runIn(
 ): Promise<readonly unknown[]> {
   const { run, isInTransaction } = runnerOf(transaction);
   try {
-    if (!isInTransaction) {
-      // Fails outside of a transaction, and changes nothing in it.
-      await run("SAVEPOINT holdfast", []);
-      await run("RELEASE SAVEPOINT holdfast", []);
-    }
-    const rows = await run(text, [...values]);
-    if (Array.isArray(rows)) return rows;
+    if (!isInTransaction) await assertInTransaction(run);
+    return await run(text, [...values]);
   } catch (error) {
-    const code = stateOf(error);
-    if (code === "25P01") throw refusal("a client without a transaction: run BEGIN first");
-    if (code === "25006") throw refusal("one that is READ ONLY: holds() locks a row");
+    if (stateOf(error) === "25006") throw refusal("one that is READ ONLY: holds() locks a row");
     throw error;
   }
-  throw refusal("a function that resolves with anything but an array of rows");
+}
+
+/** How many rows show that two statements have run in one transaction: no wrapper around the rows has as many parts. */
+const probeRows = 7;
+
+/** Throws unless a function runs its statements in one transaction, and resolves with their rows. Changes nothing there. */
+async function assertInTransaction(run: RunStatement): Promise<void> {
+  const mark = crypto.randomUUID();
+  await run("SELECT set_config('holdfast.transaction', $1::text, true)", [mark]); // until the end of the transaction
+  const probe = `SELECT 1 FROM generate_series(1, ${probeRows}) WHERE current_setting('holdfast.transaction', true) = $1::text`;
+  const rows: unknown = await run(probe, [mark]);
+  if (!Array.isArray(rows) || ![0, probeRows].includes(rows.length)) {
+    throw refusal("a function that resolves with anything but an array of rows");
+  }
+  if (rows.length === 0) throw refusal("a client without a transaction: run BEGIN first");
 }
 
 /** Returns a function that runs statements, and whether it is known to run them in a transaction. */
@@ -65,7 +72,7 @@ function runnerOf(transaction: Transaction): { readonly run: RunStatement; reado
   if (status === "I") throw refusal("a client without a transaction: run BEGIN first");
   const run: RunStatement = async (text, values) =>
     (await (transaction as PgTransaction).query({ text, values, rowMode: "array" })).rows;
-  return { run, isInTransaction: status !== undefined };
+  return { run, isInTransaction: status === "T" };
 }
 
 /** Parts of a client that tell whether it is in a transaction. */

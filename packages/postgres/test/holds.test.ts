@@ -232,6 +232,22 @@ test("holds() takes a function that runs statements in a transaction, and refuse
   await expect(node.holds(alone, lock)).rejects.toThrow(refusal("a client without a transaction: run BEGIN first"));
   const readOnly = inTransaction((client) => node.holds(client, lock), "BEGIN READ ONLY");
   await expect(readOnly).rejects.toThrow(refusal("one that is READ ONLY: holds\\(\\) locks a row"));
+  const swallowing = (text: string, values: unknown[]) => alone(text, values).catch(() => []);
+  await expect(node.holds(swallowing, lock)).rejects.toThrow(
+    refusal("a client without a transaction: run BEGIN first"),
+  );
+  await inTransaction(async (client) => {
+    const withMetadata = (text: string, values: unknown[]) =>
+      client.query(text, values).then((result) => [result.rows, {}]);
+    await expect(node.holds(withMetadata, lock)).rejects.toThrow(refusal("a function that .* but an array of rows"));
+  });
+  const connecting = new pg.Client({ connectionString });
+  const connected = connecting.connect();
+  await expect(node.holds(connecting, lock)).rejects.toThrow(
+    refusal("a client without a transaction: run BEGIN first"),
+  );
+  await connected;
+  await connecting.end();
   const broken = async () => Promise.reject(new Error("the network is down"));
   await expect(node.holds(broken, lock)).rejects.toThrow(/^the network is down$/);
 });

@@ -52,6 +52,8 @@ export interface Operation {
   isCommon: boolean;
   /** Whether it must have no effect if it is not yet sent. */
   isGivenUp: boolean;
+  /** Whether it was sent, perhaps more than once: as the source of its script was missing, or to the other script. */
+  wasSent: boolean;
   /** The call that it was last sent with; undefined before it is sent and after the call has ended. */
   call: Call | undefined;
   /** Its neighbours with the same hash among the pending claims of the node. */

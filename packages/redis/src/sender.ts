@@ -67,6 +67,7 @@ export class Sender {
         endMs: Infinity,
         isCommon: record.commonKey !== undefined,
         isGivenUp: false,
+        wasSent: false,
         call: undefined,
         earlier: undefined,
         later: undefined,
@@ -145,6 +146,7 @@ export class Sender {
       if (live.length > 0) this.#call(live, command);
       return;
     }
+    for (const operation of operations) operation.wasSent = true;
     const call = this.#encoder.call(operations);
     const { sha, source } = call.template.script;
     const { record, endMs } = operations[0] as Operation;
@@ -229,7 +231,8 @@ export class Sender {
     const key = operation.record.key;
     const isConnected = this.#connection.isReady(key);
     const late = isConnected ? new NotSentError("timed out before it was sent") : notConnected(this.#connection, key);
-    this.#refuse(operation, late);
+    // A client may have sent it twice, and only the first one had an effect.
+    this.#refuse(operation, operation.wasSent ? new Error("timed out before it was sent again") : late);
     return true;
   }
 

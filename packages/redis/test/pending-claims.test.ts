@@ -18,8 +18,8 @@ const lost = "the connection was lost before the reply arrived";
 interface Claim {
   /** The mark of the claim in its call, which a client reads when it writes to the socket: "x" if it is given up. */
   mark(): string;
-  /** Lets the server grant it. */
-  answer(): Promise<void>;
+  /** Lets the server grant it, or answer otherwise. */
+  answer(answer?: number): Promise<void>;
   /** The error of the claim; undefined if it is granted or pending. */
   error(): string | undefined;
 }
@@ -27,11 +27,11 @@ interface Claim {
 /** Creates a node whose server does not answer by itself, and whose connection can be lost. */
 function pending({ settlesInTime = false } = {}) {
   const connection = { isThere: true };
-  const sent: { readonly marks: Buffer; readonly answer: () => void }[] = [];
+  const sent: { readonly marks: Buffer; readonly answer: (answer: number) => void }[] = [];
   const runScript: RedisConnection["runScript"] = (_command, _script, call) =>
     new Promise((resolve) => {
       const [callId, marks] = call.keysAndArguments().slice(call.keyCount);
-      sent.push({ marks: marks as Buffer, answer: () => resolve([Number(callId), 0]) });
+      sent.push({ marks: marks as Buffer, answer: (answer) => resolve([Number(callId), answer]) });
     });
   const node = redisNode(
     { name: "n", isCluster: false, settlesInTime, isReady: () => connection.isThere, runScript },
@@ -48,8 +48,8 @@ function pending({ settlesInTime = false } = {}) {
     });
     await sending();
     const { marks, answer } = sent.at(-1) as (typeof sent)[number];
-    const answered = async () => {
-      answer();
+    const answered = async (value = 0) => {
+      answer(value);
       await advance(0);
     };
     return { mark: () => String(marks), answer: answered, error: () => error };
@@ -153,6 +153,14 @@ describe("release()", () => {
 });
 
 describe("a claim that is not sent", () => {
+  test("is another one than a claim that was sent, as the client may have sent that twice", async () => {
+    const { claim, giveUp } = pending();
+    const sent = await claim("alice");
+    await giveUp("alice");
+    await sent.answer(-1); // left to the lock script, because the owner already has the lock
+    expect(sent.error()).toBe("timed out before it was sent again");
+  });
+
   test("is rejected with a NotSentError, so that core does not release it", async () => {
     const { connection, node, giveUp } = pending();
     const late = node.acquire(acquireRequest("late"));

@@ -96,11 +96,11 @@ export class LocalQueues {
     this.#maxWaiters = maxWaiters;
   }
 
-  /** Says which of these resources a lock of this process holds, for how long it has, and under which label, if any does. */
-  heldHere(resources: readonly string[]): string | undefined {
+  /** Says which of its resources a lock of this process keeps a call from, for how long it has, and under which label. */
+  heldHere({ resources, isShared }: Pick<Waiter, "resources" | "isShared">): string | undefined {
     for (const resource of resources) {
       const holder = this.#queues.get(resource)?.holder;
-      if (holder?.state !== "holding") continue;
+      if (holder?.state !== "holding" || (holder.isShared && isShared)) continue;
       const heldMs = Math.round(this.#context.clock.monotonicMs() - holder.heldSinceMs);
       const { label } = holder.settings;
       return `this process has held ${resource} for ${heldMs} ms${label === undefined ? "" : `, as ${label}`}`;

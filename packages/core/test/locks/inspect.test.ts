@@ -87,6 +87,8 @@ describe("health()", () => {
       nodes: [up[0], timedOut, down],
     });
     expect(new Set(nodes.flatMap(({ calls }) => calls.map(({ method }) => method)))).toEqual(new Set(["inspect"]));
+    node("c").fault = () => ({ reject: Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }) });
+    expect((await clock.until(redlock.health())).nodes[2]).toEqual({ ...down, error: "ECONNREFUSED" });
     await clock.until(redlock.close());
     await expect(redlock.health()).rejects.toMatchObject({ code: "CLOSED" });
   });

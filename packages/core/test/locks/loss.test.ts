@@ -66,6 +66,15 @@ describe("the reason of a LockLostError", () => {
     expect(error.reason).toBe("unreachable");
   });
 
+  it("is expired if a block, or a step of the wall clock, was over long before the validity ended", async () => {
+    const blocked = await lostAfter({}, async ({ clock }) => {
+      await clock.advance(100);
+      await clock.stall(4_000);
+    });
+    const stepped = await lostAfter({}, async ({ clock }) => clock.stepWall(5));
+    expect([blocked.reason, stepped.reason]).toEqual(["expired", "expired"]);
+  });
+
   it("is suspended if the wall clock alone has advanced beyond the validity", async () => {
     const error = await lostAfter(extended, async ({ clock }) => {
       await clock.advance(1_000);

@@ -3,7 +3,7 @@ import { memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { operationsMax, RequestLimit } from "../../src/request-limit.ts";
-import { world } from "../world.ts";
+import { claimOf, world } from "../world.ts";
 
 const forever = { patienceMs: () => Number.POSITIVE_INFINITY };
 
@@ -230,6 +230,38 @@ describe("calls beyond the limit", { timeout: 30_000 }, () => {
     node("c").fault = ({ method }) => (method === "acquire" ? { reject: new Error("any other") } : undefined);
     await expect(clock.until(redlock.tryAcquire("taken"))).rejects.toThrow("no connection");
     expect(nodes.map((each) => each.callsOf("release").length)).toEqual([1, 0, 1]);
+  });
+
+  it("release() reaches a node that rejects the claim as not sent, but may have claimed the resource for an extension", async () => {
+    const { redlock, clock, node, heldOn } = world(3);
+    let reject: (reason: Error) => void = () => {};
+    const acquire = new Promise<never>((_, fail) => {
+      reject = fail;
+    });
+    node("c").acquire = () => acquire;
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.until(lock.extend());
+    expect(await heldOn("r")).toContain("c");
+    reject(new NotSentError("timed out before it was sent"));
+    await clock.advance(10);
+    await clock.until(lock.release());
+    await clock.advance(100);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("release() sends nothing to a node that was sent neither the claim nor an extension that makes it again", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: clock.wallMs() * 1_000 + 5_000_000 + index });
+      await each.release(claimOf("x", "r")); // so that the tokens differ, and a second round proposes one
+    }
+    node("c").fault = ({ method }) =>
+      method === "release" ? undefined : { reject: new NotSentError("no connection") };
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.until(lock.release());
+    expect(["acquire", "extend", "release"].map((method) => node("c").callsOf(method as never).length)).toEqual([
+      1, 1, 0,
+    ]);
   });
 
   it("tryAcquire() is refused when maxWaiters calls are in progress, including those without a permit", async () => {
