@@ -219,7 +219,11 @@ describe("etcdNode()", () => {
     const started = await startServer({ maxTxnOps: 600 });
     const names = Array.from({ length: 299 }, (_, index) => `r${index}`).sort();
     const one = node({ endpoints: started.url, maxTxnOps: 600 });
-    expect(await one.acquire(acquire("alice", { resources: names }))).toEqual({ granted: true, fence: 1 });
+    expect(await one.acquire(acquire("alice", { resources: names }))).toEqual({
+      granted: true,
+      fence: 1,
+      uniform: true,
+    });
     expect(await one.release(release("alice", { resources: names }))).toEqual({ released: true });
     const tooMany = node({ endpoints: started.url, maxTxnOps: 700 });
     const more = Array.from({ length: 300 }, (_, index) => `r${index}`).sort();

@@ -100,9 +100,13 @@ describe("etcdNode() with late requests", () => {
     const one = node({ endpoints: server.url });
     const resources = Array.from({ length: 63 }, (_, index) => `r${index}`).sort();
     const most = { resources, ttlMs: 60_000 };
-    expect(await one.acquire(acquire("alice", most))).toEqual({ granted: true, fence: 1 });
+    expect(await one.acquire(acquire("alice", most))).toEqual({ granted: true, fence: 1, uniform: true });
     expect(await one.extend(extend("alice", { ...most, fence: 5 }))).toEqual({ held: true, fence: 5 });
-    expect(await one.acquire(acquire("bob", { ...most, takeover: "alice" }))).toEqual({ granted: true, fence: 6 });
+    expect(await one.acquire(acquire("bob", { ...most, takeover: "alice" }))).toEqual({
+      granted: true,
+      fence: 6,
+      uniform: true,
+    });
     expect(await one.release(release("bob", most))).toEqual({ released: true });
     expect(await one.extend(extend("bob", { ...most, rejoin: true }))).toEqual({ held: false, rejoined: true });
     expect(await one.extend(extend("bob", most))).toEqual({ held: true, fence: 7 });

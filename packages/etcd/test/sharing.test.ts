@@ -52,8 +52,8 @@ test("shared claims of many resources are joined, extended, taken over, rejoined
   const one = node({ endpoints: server.url });
   const resources = Array.from({ length: 63 }, (_, index) => `r${index}`).sort();
   const most = { resources, ttlMs: 60_000, shared: true };
-  expect(await one.acquire(acquire("alice", most))).toEqual({ granted: true, fence: 1 });
-  expect(await one.acquire(acquire("bob", most))).toEqual({ granted: true, fence: 1 });
+  expect(await one.acquire(acquire("alice", most))).toEqual({ granted: true, fence: 1, uniform: true });
+  expect(await one.acquire(acquire("bob", most))).toEqual({ granted: true, fence: 1, uniform: true });
   expect(await one.extend(extend("bob", { ...most, fence: 5 }))).toEqual({ held: true, fence: 5 });
   expect(await one.release(release("bob", { resources }))).toEqual({ released: true });
   expect(await one.extend(extend("bob", { ...most, rejoin: true }))).toEqual({ held: false, rejoined: true });
@@ -61,7 +61,7 @@ test("shared claims of many resources are joined, extended, taken over, rejoined
   // A sharer is replaced with more operations than a transaction has for so many.
   expect(await one.acquire(acquire("carol", { ...most, shared: false, takeover: "bob" }))).toEqual({ granted: false });
   const some = { resources: resources.slice(0, 31), takeover: "bob" };
-  expect(await one.acquire(acquire("carol", some))).toEqual({ granted: true, fence: 6 });
+  expect(await one.acquire(acquire("carol", some))).toEqual({ granted: true, fence: 6, uniform: true });
 });
 
 test("extend() of a shared claim takes one transaction, although another sharer has released meanwhile", async () => {

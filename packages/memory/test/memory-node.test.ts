@@ -50,7 +50,7 @@ describe("memoryNode()", () => {
     const node = memoryNode();
     const resources = Array.from({ length: 130_000 }, (_, index) => `seat ${index}`);
     const request = { resources, owner: "alice", ttlMs: 10_000, fenceHint: 1, timeoutMs: 50 };
-    expect(await node.acquire(request)).toEqual({ granted: true, fence: 1 });
+    expect(await node.acquire(request)).toEqual({ granted: true, fence: 1, uniform: true });
   });
 
   it("release() names a waiter that asked within the last ten seconds, and no others", async () => {

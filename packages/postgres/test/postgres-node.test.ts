@@ -465,7 +465,7 @@ describe("deleteUnused()", () => {
     await pool.query(`UPDATE "${table}" SET owner = NULL, until = now() - interval '3 days'`);
     expect(await node.deleteUnused({ unusedForMs: dayMs })).toBe(2);
     expect(await node.acquire(claim("bob", "b"))).toEqual({ granted: true, fence: 701 });
-    expect(await node.acquire(claim("bob", "a", "c"))).toEqual({ granted: true, fence: 701 });
+    expect(await node.acquire(claim("bob", "a", "c"))).toEqual({ granted: true, fence: 701, uniform: true });
     const request = { resources: ["d"], owner: "bob", ttlMs: 1_000, fence: 1, rejoin: true, timeoutMs };
     expect(await node.extend(request)).toEqual({ held: false, rejoined: true });
     expect(await node.extend(request)).toEqual({ held: true, fence: 701 });

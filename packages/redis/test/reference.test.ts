@@ -96,7 +96,7 @@ async function outlastShortClaims(): Promise<void> {
  * Returns a reply without what the nodes may report differently: exact times, all of several held resources, and which of
  * several sharers lasts longest.
  */
-function comparable(reply: unknown): Readonly<Record<string, unknown>> {
+function comparable(reply: unknown): Record<string, unknown> {
   const { owner, retryAfterMs, remainingMs, sharers, heldResources, holder, ...rest } = reply as Partial<
     Extract<AcquireReply, { granted: false }> & NodeView
   >;
@@ -165,6 +165,7 @@ async function differenceIn(steps: readonly Step[], subscriber: Redis): Promise<
     const step = await withoutIdleWaiter(planned, reference);
     const [actual, wanted] = [await play(node, step), await play(reference, step)].map(comparable);
     if (isTooLate()) return undefined;
+    if (!actual?.uniform) delete wanted?.uniform; // a node need not say so
     // The server forgets the reservation for a writer with the last sharer, and the reference does not.
     const isReserved = wanted?.granted === false && wanted.retryAfter === 0;
     if (isReserved && !resourcesOf(step).some((resource) => reserved.has(resource))) return undefined;

@@ -63,7 +63,7 @@ describe("sqliteNode() in several processes", () => {
       const { path, node, child } = await stoppedInTheMiddle();
       await child.kill();
       for (const resource of ["a", "b", "c"]) expect(await node.inspect(resource)).toEqual(free);
-      expect(await node.acquire(claimOf("bob", ["a", "b", "c"]))).toEqual({ granted: true, fence: 1 });
+      expect(await node.acquire(claimOf("bob", ["a", "b", "c"]))).toEqual({ granted: true, fence: 1, uniform: true });
       expect(await node.acquire(claimOf("bob", ["kept"]))).toMatchObject({ granted: false, holder: "alice" });
       expect(await node.inspect("kept")).toMatchObject({ owner: "alice", fence: 1 });
       const database = new Database(path);

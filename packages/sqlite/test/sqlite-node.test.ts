@@ -258,7 +258,7 @@ describe("the errors of sqliteNode()", () => {
     });
     expect(await node.inspect("resource-1000")).toEqual({ owner: null, remainingMs: null, fence: 0 });
     database.exec("PRAGMA max_page_count = 1000000");
-    expect(await node.acquire(claimOf("alice", many))).toEqual({ granted: true, fence: 1 });
+    expect(await node.acquire(claimOf("alice", many))).toEqual({ granted: true, fence: 1, uniform: true });
   });
 
   test("acquire() rejects on a read-only file, and inspect() does not", async () => {
