@@ -151,8 +151,11 @@ class Change implements Migration {
     const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
     const isAt = (node: LockNode, atLeast: number): boolean => (results.get(node)?.epoch ?? 0) >= atLeast;
     const inOldAlone = this.#old.nodes.filter((node) => results.has(node) && !this.#new.nodes.includes(node));
-    // Not even the end of this change takes all of them as far. A change that begins at a later generation starts there.
-    const startsLater = inOldAlone.every((node) => isAt(node, epoch + 4)) ? inOldAlone[0] : undefined;
+    const inNewAlone = this.#new.nodes.filter((node) => results.has(node) && !this.#old.nodes.includes(node));
+    // Not even the end of this change takes all nodes of the old set alone as far, unless they were healed after it. A change
+    // that begins at a later generation starts there, but with new nodes that are not as far.
+    const hasEnded = inNewAlone.length > 0 && inNewAlone.every((node) => isAt(node, epoch + 4));
+    const startsLater = !hasEnded && inOldAlone.every((node) => isAt(node, epoch + 4)) ? inOldAlone[0] : undefined;
     const later = startsLater ?? this.#nodes.find((node) => isAt(node, latest(node) + 1));
     if (later !== undefined) {
       const found = `${later.name} serves ${servedBy(results.get(later)?.epoch ?? 0)}`;

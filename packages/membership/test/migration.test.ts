@@ -322,6 +322,15 @@ describe("migration()", () => {
     expect(await steps.status()).toMatchObject({ stage: "ended" });
   });
 
+  it("migration() has ended although the only node of the old set alone was healed after that", async () => {
+    const { clock, steps, node } = change("abcde", "abdei");
+    const nodes = { old: [..."abcde"].map(node), new: [..."abdei"].map(node) };
+    for (const step of ["begin", "join", "end"] as const) await clock.until(steps[step]());
+    expect(await clock.until(heal(nodes, "c", { clock, settleMs: 0 }))).toMatchObject({ epoch: 5 });
+    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
+    expect(await steps.status()).toMatchObject({ stage: "ended" });
+  });
+
   it("migration() reports what it reads and for what it waits", async () => {
     const progress: MembershipProgress[] = [];
     const { clock, steps } = change("abc", "def", 0, { onProgress: (event) => void progress.push(event) });
