@@ -139,7 +139,11 @@ describe("raiseFloor()", () => {
     const rejoin = { resources: ["b"], owner: "bob", ttlMs: 60_000, fence: 1, rejoin: true, timeoutMs };
     expect(await node.extend(rejoin)).toEqual({ held: false, rejoined: true });
     expect((await node.inspect("b")).fence).toBe(2);
-    expect(await node.acquire(claim("carol", "c", "\tfloor", "\tepoch"))).toEqual({ granted: true, fence: 501, uniform: true });
+    expect(await node.acquire(claim("carol", "c", "\tfloor", "\tepoch"))).toEqual({
+      granted: true,
+      fence: 501,
+      uniform: true,
+    });
     expect((await node.inspect("\tfloor")).owner).toBe("carol");
   });
 
