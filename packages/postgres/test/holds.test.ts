@@ -312,7 +312,7 @@ describe("holds() of shared locks", () => {
   test("holds() of a writer keeps readers out until the transaction ends, although the ttl ends meanwhile", async () => {
     for (const reader of readers) await reader.release();
     const writer = await redlock.acquire("invoice:42");
-    const reader = new Redlock([node], { ...shared, nodeTimeoutMs: 1_000 });
+    const reader = new Redlock([node], { ...shared, nodeTimeoutMs: 5_000 });
     const more = ["invoice:41", "invoice:42"];
     await inTransaction(async (client) => {
       expect(await node.holds(client, writer)).toBe(true);
