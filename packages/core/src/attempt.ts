@@ -8,7 +8,7 @@ import {
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
-import { type Asked, agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
+import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
@@ -69,7 +69,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const asked = wanted.length > 1 ? context.nodes.map(() => 0) : undefined;
+  const isSeveral = wanted.length > 1;
   const { firstLock } = context;
   const isDecided = (tally: Tally) => {
     if (tally.verdicts.includes(verdict.misconfigured)) return true;
@@ -81,12 +81,12 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const rule = { timeoutMs, signal, endsOnClose: true, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
-    const token = highestFence(tally.votes, asked);
+    const token = highestFence(tally.votes, isSeveral);
     const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
     if (!isGranted || quorum.isReachedBy(token.verdicts, verdict.yes)) {
       return settleAttempt(context, terms, startedAt, claim, tally, token);
     }
-    const raising = raiseFences(context, claim, settings, tally.votes, asked, startedAt);
+    const raising = raiseFences(context, claim, settings, tally.votes, isSeveral, startedAt);
     return raising.then((raised) => settleAttempt(context, terms, startedAt, claim, tally, raised));
   });
 }
@@ -156,12 +156,12 @@ function raiseFences(
   claim: Claim,
   { ttlMs, validityMs, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
-  asked: Asked,
+  isSeveral: boolean,
   startedAt: ClockReading,
 ): Promise<HighestFence> {
   const validLeftMs = validityMs - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {
-    asked,
+    isSeveral,
     clock,
     quorum,
     signal,

@@ -56,7 +56,7 @@ export class Claim implements ReplyListener {
   #hasEnded = false;
   /** The nodes that were not sent the claim, and those that were asked to claim the resources again. */
   #unsent: Set<LockNode> | undefined;
-  readonly #rejoining = new Set<LockNode>();
+  #rejoining: Set<LockNode> | undefined;
   /** The nodes that have not replied to the latest release, and those of them that have granted meanwhile. */
   #releasing: Set<LockNode> | undefined;
   #lateGrants: LateGrants | undefined;
@@ -124,7 +124,11 @@ export class Claim implements ReplyListener {
     if (this.#isShared) request.shared = true;
     return this.#ask("extend", request, (value) => readExtendReply(value, terms.fence), rule, {
       known: (_, index) => known[index],
-      onSent: (node) => terms.rejoin && this.#rejoining.add(node),
+      onSent: (node) => {
+        if (!terms.rejoin) return;
+        this.#rejoining ??= new Set();
+        this.#rejoining.add(node);
+      },
     });
   }
 
@@ -132,7 +136,7 @@ export class Claim implements ReplyListener {
   release(quorum: Quorum, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
     this.#releasing = new Set(this.#context.nodes);
-    for (const node of this.#unsent ?? []) if (!this.#rejoining.has(node)) this.#releasing.delete(node);
+    for (const node of this.#unsent ?? []) if (!this.#rejoining?.has(node)) this.#releasing.delete(node);
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
     const rule = { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided };
@@ -249,7 +253,7 @@ export class Claim implements ReplyListener {
     const call = { method: "release", request, read: readReleaseReply } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
-      if (this.#unsent?.has(node) && !this.#rejoining.has(node)) continue;
+      if (this.#unsent?.has(node) && !this.#rejoining?.has(node)) continue;
       this.#releasing.add(node);
       const onVote = ({ kind }: Vote): void => this.#onReleased(node, kind);
       sendTo(limit, this.#timeoutMs, node, call, onVote);

@@ -34,24 +34,19 @@ export interface HighestFence {
 }
 
 /**
- * The number that each node was last asked to raise the counters to; 0 before that. For a claim on several resources, whose
- * counters may differ where other resources share them: a node reports the highest of them. Undefined for a single resource.
+ * Returns the highest fence among the votes of all nodes. A node agrees if it reports that. For a claim on several resources,
+ * whose counters may differ where other resources share them, it reports the highest of them, and must be known to have no
+ * other one. The hint of the first request does not show that: a claim that joins leaves lower counters below it, and so does
+ * a node that caps it; another client may have raised one of them to the hint before a repeated grant reports the highest.
  *
- * The hint of the first request does not count. A claim that joins leaves lower counters below it, and so does a node that
- * caps it; another client may have raised one of them to the hint before a repeated grant reports the highest.
+ * @param isSeveral whether the claim is on several resources
  */
-export type Asked = number[] | undefined;
-
-/**
- * Returns the highest fence among the votes of all nodes. A node agrees if it reports that, and all the resources are known
- * to have it.
- */
-export function highestFence(votes: Tally["votes"], asked: Asked): HighestFence {
+export function highestFence(votes: Tally["votes"], isSeveral: boolean): HighestFence {
   let highest = 0;
   for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
   const verdicts: number[] = [];
-  for (let index = 0; index < votes.length; index++) {
-    const isAgreed = votes[index]?.fence === highest && isExact(votes[index], asked?.[index]);
+  for (const vote of votes) {
+    const isAgreed = vote?.fence === highest && (vote.isUniform === true || !isSeveral);
     verdicts.push(isAgreed ? verdict.yes : verdict.no);
   }
   return { fence: highest, verdicts };
@@ -67,8 +62,8 @@ const maxProposals = 12;
 
 /** The parameters of {@link agreeOnFence}. */
 export interface FenceAgreement {
-  /** What the acquire requests asked for, updated with each proposal. */
-  readonly asked: Asked;
+  /** Whether the claim is on several resources. */
+  readonly isSeveral: boolean;
   readonly clock: Clock;
   readonly quorum: Quorum;
   readonly signal: AbortSignal | undefined;
@@ -89,40 +84,35 @@ export interface FenceAgreement {
  * @returns the highest fence, and which nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
-  const { asked, clock, quorum, signal, timeoutMs, raise } = agreement;
+  const { isSeveral, clock, quorum, signal, timeoutMs, raise } = agreement;
   const beganAt: ClockReading = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
-    const token = highestFence(known, asked);
+    const token = highestFence(known, isSeveral);
     const { fence } = token;
     const isAgreed = quorum.isReachedBy(token.verdicts, verdict.yes);
     if (isAgreed || fence === proposed || proposals === maxProposals) return token;
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
-    const final = known.map((vote, index) => (isBehind(vote, fence, asked?.[index]) ? undefined : vote));
+    const final = known.map((vote) => (isBehind(vote, fence, isSeveral) ? undefined : vote));
     await raise(final, fence, {
       timeoutMs: leftMs,
       signal,
       isYes: (vote, index) => {
-        known[index] = vote;
-        if (asked) asked[index] = fence;
-        return vote.fence === fence;
+        const isConfirmed = vote.fence === fence;
+        known[index] = { ...vote, isUniform: isConfirmed }; // all counters are at least the proposal now
+        return isConfirmed;
       },
-      isDecided: (tally) => highestFence(known, asked).fence > fence || isCertain(tally, quorum),
+      isDecided: (tally) => highestFence(known, isSeveral).fence > fence || isCertain(tally, quorum),
     });
   }
 }
 
-/** Whether all the resources have the fence that a node reports. */
-function isExact(vote: Vote | undefined, asked: number | undefined): boolean {
-  return asked === undefined || asked === vote?.fence || vote?.isUniform === true;
-}
-
 /** Whether a node may still confirm this fence for the claim. */
-function isBehind(vote: Vote | undefined, fence: number, asked: number | undefined): boolean {
+function isBehind(vote: Vote | undefined, fence: number, isSeveral: boolean): boolean {
   if (vote === undefined || vote.kind === "failed") return true;
-  return vote.fence !== undefined && (vote.fence !== fence || !isExact(vote, asked));
+  return vote.fence !== undefined && (vote.fence !== fence || (isSeveral && !vote.isUniform));
 }
