@@ -1,5 +1,5 @@
 import { type Lock, Redlock } from "@holdfast/core";
-import { type PostgresNode, postgresNode } from "@holdfast/postgres";
+import { type PostgresNode, postgresNode, type RunStatement } from "@holdfast/postgres";
 import knex from "knex";
 import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
@@ -28,8 +28,6 @@ function openPool(): pg.Pool {
   return pool;
 }
 
-type Value = string | number | boolean | null;
-
 /** A library: calls `holds` in a transaction, and with what runs statements outside of one. Both as the README shows. */
 interface Library {
   inTransaction(holds: PostgresNode["holds"], lock: Lock): Promise<boolean>;
@@ -38,14 +36,16 @@ interface Library {
 }
 
 /** Returns a statement for Drizzle, which has no function for one with placeholders. */
-const statement = (text: string, values: Value[]) =>
+const statement = (...[text, values]: Parameters<RunStatement>) =>
   sql.join(text.split(/\$(\d)/).map((part, index) => (index % 2 ? sql`${values[Number(part) - 1]}` : sql.raw(part))));
 
 const libraries: Record<string, () => Promise<Library>> = {
   async Kysely() {
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: openPool() }) });
-    const over = (trx: Kysely<unknown>) => (text: string, values: Value[]) =>
-      trx.executeQuery(CompiledQuery.raw(text, values)).then(({ rows }) => rows);
+    const over =
+      (trx: Kysely<unknown>): RunStatement =>
+      (text, values) =>
+        trx.executeQuery(CompiledQuery.raw(text, values)).then(({ rows }) => rows);
     return {
       inTransaction: (holds, lock) => db.transaction().execute((trx) => holds(over(trx), lock)),
       outside: (holds, lock) => holds(over(db), lock),
@@ -66,8 +66,10 @@ const libraries: Record<string, () => Promise<Library>> = {
   async "Drizzle over pg"() {
     const pool = openPool();
     const db = overPg(pool);
-    const over = (tx: Executor<{ rows: unknown[] }>) => (text: string, values: Value[]) =>
-      tx.execute(statement(text, values)).then(({ rows }) => rows);
+    const over =
+      (tx: Executor<{ rows: unknown[] }>): RunStatement =>
+      (text, values) =>
+        tx.execute(statement(text, values)).then(({ rows }) => rows);
     return {
       inTransaction: (holds, lock) => db.transaction((tx: Executor<{ rows: unknown[] }>) => holds(over(tx), lock)),
       outside: (holds, lock) => holds(over(db), lock),
@@ -77,7 +79,10 @@ const libraries: Record<string, () => Promise<Library>> = {
   async "Drizzle over postgres.js"() {
     const client = postgres(connectionString);
     const db = overPostgresJs(client);
-    const over = (tx: Executor<unknown[]>) => (text: string, values: Value[]) => tx.execute(statement(text, values));
+    const over =
+      (tx: Executor<unknown[]>): RunStatement =>
+      (text, values) =>
+        tx.execute(statement(text, values));
     return {
       inTransaction: (holds, lock) => db.transaction((tx: Executor<unknown[]>) => holds(over(tx), lock)),
       outside: (holds, lock) => holds(over(db), lock),

@@ -209,7 +209,10 @@ export class EncodedCall implements ScriptCall {
   constructor(operations: readonly Operation[], template: CallTemplate) {
     this.operations = operations;
     this.template = template;
-    for (const operation of operations) operation.call = this;
+    for (const operation of operations) {
+      operation.call = this;
+      operation.wasSent = true;
+    }
   }
 
   get firstKey(): string {

@@ -146,7 +146,6 @@ export class Sender {
       if (live.length > 0) this.#call(live, command);
       return;
     }
-    for (const operation of operations) operation.wasSent = true;
     const call = this.#encoder.call(operations);
     const { sha, source } = call.template.script;
     const { record, endMs } = operations[0] as Operation;
