@@ -150,8 +150,10 @@ class Change implements Migration {
     const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
     const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
     const isAt = (node: LockNode, atLeast: number): boolean => (results.get(node)?.epoch ?? 0) >= atLeast;
-    const inOldAlone = this.#old.nodes.filter((node) => results.has(node) && !this.#new.nodes.includes(node));
-    const inNewAlone = this.#new.nodes.filter((node) => results.has(node) && !this.#old.nodes.includes(node));
+    const alone = (set: Quorum, other: Quorum) =>
+      set.nodes.filter((node) => results.has(node) && !other.nodes.includes(node));
+    const inOldAlone = alone(this.#old, this.#new);
+    const inNewAlone = alone(this.#new, this.#old);
     // Not even the end of this change takes all nodes of the old set alone as far, unless they were healed after it. A change
     // that begins at a later generation starts there, but with new nodes that are not as far.
     const hasEnded = inNewAlone.length > 0 && inNewAlone.every((node) => isAt(node, epoch + 4));
@@ -225,14 +227,14 @@ class Change implements Migration {
   /** Returns the status, or rejects unless a quorum of the new set tells the stage. */
   async #stage(): Promise<MigrationStatus> {
     const status = await this.status();
-    const { nodes } = status;
-    const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : { node, error }));
-    const { nodes: members, needed, which } = this.#new;
-    const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
     if (status.stage === "forgotten") {
       const found = "most of the new nodes do not know about the change, though others refuse the clients before it";
       throw new MembershipError(`${found}: start those that have lost their data with it again, or heal them`);
     }
+    const { nodes } = status;
+    const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : { node, error }));
+    const { nodes: members, needed, which } = this.#new;
+    const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
     if (count >= needed) return status;
     const message = `could not tell the stage: ${count} of ${members.length} ${which} replied, ${needed} needed`;
     throw new MembershipError(message, failures);

@@ -22,7 +22,7 @@ const verdicts: Readonly<Record<Stage, string>> = {
   begun: "begun: clients may use both sets",
   joined: "joined: locks need both sets, and clients may leave the old one",
   ended: "ended: locks need the new set alone",
-  forgotten: "forgotten by most of the new servers",
+  forgotten: "unknown: most of the new servers do not know about it, though others refuse the clients before it",
 };
 
 /** Returns the report for people: the stage, what to do next, and a line for each server. */
@@ -82,11 +82,8 @@ export function isKnown({ nodes, stage }: MigrationStatus, { sets }: Change): bo
 }
 
 function unknownLines(status: MigrationStatus, change: Change): readonly string[] {
-  const unknown = "the stage of the change is unknown:";
-  if (status.stage !== "forgotten") return [`${unknown} too few of the new servers replied`];
-  return [`${unknown} most of the new servers do not know about it, though others refuse the clients before it`].concat(
-    nextSteps(status, change).map((step) => `  next: ${step}`),
-  );
+  if (status.stage !== "forgotten") return ["the stage of the change is unknown: too few of the new servers replied"];
+  return [`the stage of the change is ${verdicts.forgotten}`, `  ${nextText(status, change)}`];
 }
 
 /** Returns the servers that refuse clients of the old set, although the change has not joined. */
