@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../lib/workspace.ts";
 
@@ -28,6 +29,16 @@ export interface Mutant extends FaultyText {
 /** Returns the path of the file. */
 export function pathOf({ package: name = "core", file }: FaultyText): string {
   return join(root, "packages", name, "src", file);
+}
+
+/** Returns the faults whose text is not exactly once in its file, described. */
+export async function lostTexts(faults: readonly FaultyText[]): Promise<readonly string[]> {
+  const lost: string[] = [];
+  for (const fault of faults) {
+    const count = (await readFile(pathOf(fault), "utf8")).split(fault.from).length - 1;
+    if (count !== 1) lost.push(`${fault.file} contains this ${count} times, which a fault replaces: ${fault.from}`);
+  }
+  return lost;
 }
 
 /** Test files of core that take long, or that would also fail on a busy machine. */
@@ -1107,6 +1118,14 @@ export const mutants: readonly Mutant[] = [
     file: "heal.ts",
     from: "members.length - quorum + 1",
     to: "members.length - quorum",
+  },
+  {
+    rule: "change",
+    fault: "a healed node that leaves is taken to the end of the change, as the new set is",
+    package: "membership",
+    file: "operation.ts",
+    from: "epoch + 4 : epoch + 3",
+    to: "epoch + 4 : epoch + 4",
   },
   {
     rule: "change",

@@ -1,6 +1,13 @@
 import type { JointSet } from "@holdfast/core";
-import type { Floor, LockNode } from "@holdfast/core/node";
-import { MembershipError, type MembershipOptions, Operation, quorumsOf } from "./operation.ts";
+import { epochOf, type LockNode } from "@holdfast/core/node";
+import {
+  assertNotLater,
+  latestOf,
+  MembershipError,
+  type MembershipOptions,
+  Operation,
+  quorumsOf,
+} from "./operation.ts";
 
 /** The options of {@link heal}. */
 export interface HealOptions extends MembershipOptions {
@@ -10,6 +17,8 @@ export interface HealOptions extends MembershipOptions {
    * it had the floor, can still become a lock until its ttl ends, with a token that no other node has yet. Default 60 000.
    */
   readonly settleMs?: number | undefined;
+  /** While servers change, which is when `nodes` are two sets: the `generation` of the clients before it. Default 0. */
+  readonly generation?: number | undefined;
 }
 
 /** What {@link heal} has done. */
@@ -43,7 +52,8 @@ export interface Healed {
  * @param nodes all nodes of the set, including those to heal; while servers change, the old and the new ones
  * @param names the name of the node to heal, or the names of all that lost counters
  * @param options how long to wait, and for whom
- * @throws {MembershipError} when too few of the other nodes can be read, or a node cannot be written
+ * @throws {MembershipError} when too few of the other nodes can be read, a node cannot be written, or the nodes are at
+ *   another generation
  * @throws {TypeError | RangeError} for bad arguments
  * @throws the reason of `signal` when it aborts
  *
@@ -61,13 +71,16 @@ export async function heal(
   names: string | readonly string[],
   options: HealOptions = {},
 ): Promise<Healed> {
-  const operation = new Operation(options, [], "heal");
+  const { generation = 0, ...rest } = options;
+  const operation = new Operation(rest, ["generation"], "heal");
+  const clientEpoch = epochOf(generation, false);
   const lost = new Set(typeof names === "string" ? [names] : names);
   const quorums = quorumsOf(nodes);
   const targets = [...new Set(quorums.flatMap((set) => set.nodes))].filter(({ name }) => lost.has(name));
   if (lost.size === 0 || targets.length < lost.size) {
     throw new RangeError("names must be those of nodes in the list, one at least");
   }
+  const [, next] = quorums;
   const sources = quorums
     .filter((set) => set.nodes.some(({ name }) => lost.has(name)))
     .map(({ which, nodes: members, needed: quorum }) => ({
@@ -86,16 +99,19 @@ export async function heal(
     const contents = await operation.onQuorum(`read the counters to heal ${subject}`, sources, (node) =>
       operation.read(node, { claims: false }),
     );
+    if (next) assertNotLater(contents, clientEpoch, next);
     const all = [...contents.values()];
-    const raised: Floor = {
-      floor: 1 + Math.max(...all.map(({ highest }) => highest)),
-      epoch: Math.max(...all.map(({ epoch }) => epoch)),
-    };
+    const floor = 1 + Math.max(...all.map(({ highest }) => highest));
+    const latest = Math.max(...all.map(({ epoch }) => epoch));
+    const epochFor = (node: LockNode): number => (next ? Math.min(latest, latestOf(node, clientEpoch, next)) : latest);
     const target = [{ which: "nodes", nodes: targets, needed: targets.length }];
-    await operation.onQuorum(`heal ${subject}`, target, (node) => operation.raise(node, raised));
+    await operation.onQuorum(`heal ${subject}`, target, (node) =>
+      operation.raise(node, { floor, epoch: epochFor(node) }),
+    );
+    const epoch = Math.min(...targets.map(epochFor));
     const counters = all.reduce((sum, content) => sum + content.counters, 0);
     const read = [...contents.keys()].map(({ name }) => name);
-    return { nodes: targets.map(({ name }) => name), ...raised, read, counters };
+    return { nodes: targets.map(({ name }) => name), floor, epoch, read, counters };
   };
   const first = await readOthers();
   if (operation.settleMs === 0) return first;

@@ -1,6 +1,7 @@
 import type { JointSet } from "@holdfast/core";
 import { checkInteger, clientsOf, epochOf, type Floor, type LockNode, servedBy } from "@holdfast/core/node";
 import {
+  assertNotLater,
   type EarlierClaim,
   MembershipError,
   type MembershipOptions,
@@ -145,24 +146,7 @@ class Change implements Migration {
     });
     const epoch = this.#epoch;
     const next = epochReached(nodes, this.#new);
-    // A node of the old set alone may have been healed from nodes of both sets, with their epoch.
-    const inBoth = this.#old.nodes.filter((node) => this.#new.nodes.includes(node));
-    const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
-    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
-    const isAt = (node: LockNode, atLeast: number): boolean => (results.get(node)?.epoch ?? 0) >= atLeast;
-    const alone = (set: Quorum, other: Quorum) =>
-      set.nodes.filter((node) => results.has(node) && !other.nodes.includes(node));
-    const inOldAlone = alone(this.#old, this.#new);
-    const inNewAlone = alone(this.#new, this.#old);
-    // Not even the end of this change takes all nodes of the old set alone as far, unless they were healed after it. A change
-    // that begins at a later generation starts there, but with new nodes that are not as far.
-    const hasEnded = inNewAlone.length > 0 && inNewAlone.every((node) => isAt(node, epoch + 4));
-    const startsLater = !hasEnded && inOldAlone.every((node) => isAt(node, epoch + 4)) ? inOldAlone[0] : undefined;
-    const later = startsLater ?? this.#nodes.find((node) => isAt(node, latest(node) + 1));
-    if (later !== undefined) {
-      const found = `${later.name} serves ${servedBy(results.get(later)?.epoch ?? 0)}`;
-      throw new MembershipError(`${found}: the clients before this change cannot be of ${clientsOf(epoch)}`);
-    }
+    assertNotLater(results, epoch, this.#new);
     const before = epochReached(nodes, this.#old);
     if (before > 0 && before < epoch) {
       const found = `the old nodes serve ${servedBy(before)}`;
@@ -172,7 +156,7 @@ class Change implements Migration {
     if (next >= epoch + 3) return { stage: "joined", nodes };
     if (next > epoch) return { stage: "begun", nodes };
     const replied = this.#new.nodes.filter((node) => results.has(node)).length;
-    const isForgotten = replied >= this.#new.needed && this.#nodes.some((node) => isAt(node, epoch + 2));
+    const isForgotten = replied >= this.#new.needed && [...results.values()].some((found) => found.epoch >= epoch + 2);
     return { stage: isForgotten ? "forgotten" : "none", nodes };
   }
 

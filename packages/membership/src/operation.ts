@@ -3,11 +3,13 @@ import {
   assertOptions,
   checkInteger,
   checkMethods,
+  clientsOf,
   type Floor,
   type LockNode,
   type ScannedClaim,
   type ScanPortion,
   type ScanRequest,
+  servedBy,
 } from "@holdfast/core/node";
 
 /** The options that all operations on servers share. */
@@ -311,6 +313,27 @@ export function quorumsOf(given: readonly LockNode[] | JointSet): readonly Quoru
   const quorums = [quorumOf("old nodes", "old", old), quorumOf("new nodes", "new", next)];
   assertDistinct("nodes", [...new Set([...old, ...next])]);
   return quorums;
+}
+
+/**
+ * Throws if a node is further than the change of clients of this epoch takes it: the generation is that of an earlier change.
+ *
+ * @throws {MembershipError} such as "c serves clients of generation 1: the clients before this change cannot be …"
+ */
+export function assertNotLater(found: ReadonlyMap<LockNode, Floor>, epoch: number, next: Quorum): void {
+  for (const [node, { epoch: reached }] of found) {
+    if (reached <= latestOf(node, epoch, next)) continue;
+    const message = `${node.name} serves ${servedBy(reached)}: the clients before this change cannot be of ${clientsOf(epoch)}`;
+    throw new MembershipError(message);
+  }
+}
+
+/**
+ * Returns the highest epoch that a change of clients of this epoch gives to a node. The end of the change refuses joint
+ * clients on the new set only: a node of the old set alone that were as far would look as before the next change.
+ */
+export function latestOf(node: LockNode, epoch: number, next: Quorum): number {
+  return next.nodes.includes(node) ? epoch + 4 : epoch + 3;
 }
 
 function quorumOf(which: string, name: string, nodes: unknown): Quorum {

@@ -322,13 +322,26 @@ describe("migration()", () => {
     expect(await steps.status()).toMatchObject({ stage: "ended" });
   });
 
-  it("migration() has ended although the only node of the old set alone was healed after that", async () => {
-    const { clock, steps, node } = change("abcde", "abdei");
-    const nodes = { old: [..."abcde"].map(node), new: [..."abdei"].map(node) };
+  for (const next of ["abdei", "abde"]) {
+    it(`migration() from abcde to ${next} has ended although the only node that left was healed after that`, async () => {
+      const { clock, steps, node } = change("abcde", next);
+      const nodes = { old: [..."abcde"].map(node), new: [...next].map(node) };
+      for (const step of ["begin", "join", "end"] as const) await clock.until(steps[step]());
+      expect(await clock.until(heal(nodes, ["b", "c"], { clock, settleMs: 0 }))).toMatchObject({ epoch: 4 });
+      expect((await steps.status()).nodes.map(({ floor }) => floor?.epoch).slice(0, 5)).toEqual([5, 5, 4, 5, 5]);
+      expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
+    });
+  }
+
+  it("heal() refuses a generation that the change cannot have, and keeps the stage that the nodes are at", async () => {
+    const { clock, steps, node, floors } = change("abc", "abd");
     for (const step of ["begin", "join", "end"] as const) await clock.until(steps[step]());
-    expect(await clock.until(heal(nodes, "c", { clock, settleMs: 0 }))).toMatchObject({ epoch: 5 });
-    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
-    expect(await steps.status()).toMatchObject({ stage: "ended" });
+    const second = { old: [..."abd"].map(node), new: [..."ab"].map(node) };
+    const forgotten = clock.until(heal(second, "a", { clock, settleMs: 0 }));
+    const reason = "d serves clients of generation 1: the clients before this change cannot be of generation 0";
+    await expect(forgotten).rejects.toThrow(reason);
+    expect(await clock.until(heal(second, "d", { clock, settleMs: 0, generation: 1 }))).toMatchObject({ epoch: 5 });
+    expect((await floors("abd")).map((floor) => floor?.epoch)).toEqual([5, 5, 5]);
   });
 
   it("migration() reports what it reads and for what it waits", async () => {

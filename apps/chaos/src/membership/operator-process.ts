@@ -42,7 +42,7 @@ const functions = {
   async heal(order: OperatorOrder, stage: Stage, server: string): Promise<unknown> {
     const { nodes, close } = await open(order, stage);
     try {
-      return await heal(nodes, server, { nodeTimeoutMs, settleMs: order.ttlMs });
+      return await heal(nodes, server, { generation: stage.generation, nodeTimeoutMs, settleMs: order.ttlMs });
     } finally {
       await close();
     }

@@ -87,7 +87,7 @@ async function heal(plan: Plan, { json }: HealArguments, options: ServerOptions)
 
 async function healServers(
   { names, settleMs, isDry }: Plan,
-  { joint, nodeTimeoutMs }: ServerOptions,
+  { joint, generation, nodeTimeoutMs }: ServerOptions,
   { nodes }: LockService,
   signal: AbortSignal,
 ): Promise<Healed> {
@@ -105,7 +105,7 @@ async function healServers(
   try {
     const { onProgress } = display;
     return await withUsageErrors(() =>
-      heal(arranged(used, joint), names, { settleMs, nodeTimeoutMs, signal, onProgress }),
+      heal(arranged(used, joint), names, { settleMs, generation, nodeTimeoutMs, signal, onProgress }),
     );
   } finally {
     display.end();

@@ -275,7 +275,8 @@ export class Operator {
     const { scenario, tools } = this.#parts;
     if (!this.#sets().some((set) => set.includes(node))) return;
     const settleMs = Math.max(0, Math.ceil((lostAtMs + longestTtlMs(scenario) - process.nowMs) * slowest));
-    const options = { settleMs, nodeTimeoutMs: scenario.settings.nodeTimeoutMs, clock: process };
+    const generation = generationAt(this.#epoch);
+    const options = { settleMs, generation, nodeTimeoutMs: scenario.settings.nodeTimeoutMs, clock: process };
     return tools.heal(this.#nodes(), node, options);
   }
 
