@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { pageOfCatches } from "./mutants/catches.ts";
 import { openCoreTests } from "./mutants/core-tests.ts";
-import { type Mutant, mutants } from "./mutants/mutants.ts";
+import { lostTexts, type Mutant, mutants } from "./mutants/mutants.ts";
 import { simulateMutant } from "./mutants/simulate-mutant.ts";
 
 const { values, positionals: rules } = parseArgs({
@@ -24,6 +24,9 @@ const selected = mutants
   .filter(({ rule }) => rules.length === 0 || rules.includes(rule))
   .filter(({ isSimulated }) => !bySimulation || isSimulated)
   .filter(({ noticedBy }) => !quick || noticedBy);
+
+const lost = await lostTexts(mutants);
+if (lost.length > 0) throw new Error(lost.join("\n"));
 
 const survived = await (bySimulation ? simulateAll() : testAll());
 const missing = selected.length === 0 ? 1 : 0;
