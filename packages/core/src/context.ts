@@ -23,7 +23,7 @@ export interface RedlockContext {
   readonly openCalls: OpenCalls;
   readonly firstLock: FirstLock;
   /** Passed along as `AcquireRequest.servers`. Only the nodes read and write it. */
-  readonly servers: ServerVotes;
+  readonly servers: ServerVotes | undefined;
   /** The name of this `Redlock` in the waiting lists of the nodes. */
   readonly waiterName: string;
 }

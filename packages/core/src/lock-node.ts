@@ -130,9 +130,9 @@ export interface AcquireRequest extends NodeRequest, AcquireHints {
   readonly epoch?: number;
   /**
    * Which node votes on which server, for nodes that detect when two of them use the same server. All requests of a
-   * `Redlock` carry the same map. Core never reads it.
+   * `Redlock` carry the same map. Core never reads it. Absent if there is one node only.
    */
-  readonly servers?: ServerVotes;
+  readonly servers?: ServerVotes | undefined;
 }
 
 /** Which node of a `Redlock` votes on which server, keyed by a server's identity. Maintained by the nodes. */

@@ -35,6 +35,8 @@ export type {
   Unwatch,
 } from "./release-notifier.ts";
 
+export { ServerCheck, type ServerIdentity } from "./server-check.ts";
+
 /**
  * Throws unless the contract allows this acquire request, so that a node never claims anything by guesswork.
  *

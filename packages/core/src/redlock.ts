@@ -98,7 +98,7 @@ export class Redlock implements AsyncDisposable {
       limit: new RequestLimit(clock, sets.nodes),
       openCalls,
       firstLock: new FirstLock(clock, sets.nodes, openCalls),
-      servers: new Map(),
+      servers: sets.nodes.length > 1 ? new Map() : undefined,
       waiterName: freshOwner(),
     };
     for (const node of sets.nodes) users.set(node, (users.get(node) ?? 0) + 1);

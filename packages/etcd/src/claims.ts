@@ -17,6 +17,7 @@ import {
   type ReleaseRequest,
   type ScanPortion,
   type ScanRequest,
+  type ServerIdentity,
   type Sharer,
 } from "@holdfast/core/node";
 import { ClaimEnds } from "./claim-ends.ts";
@@ -26,7 +27,10 @@ import {
   claimRange,
   counterRange,
   decodeFence,
+  decodeText,
+  encodeText,
   floorKey,
+  identityKey,
   type KeyRange,
   type Keys,
   keysOf,
@@ -53,6 +57,7 @@ import {
   read,
   readKeys,
   statesIn,
+  writeOnce,
 } from "./transactions.ts";
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -265,6 +270,17 @@ export class Claims {
       this.#ends.released(keys, owner);
       return { released: deletionsIn(reply) > 0 };
     });
+  }
+
+  /** Returns what identifies the cluster, through whichever members. */
+  async identify({ timeoutMs }: NodeRequest): Promise<ServerIdentity> {
+    const fresh = encodeText(crypto.randomUUID());
+    const request = writeOnce(identityKey(this.#prefix), fresh);
+    const reply = await this.#withDeadline({ resources: [], timeoutMs }, (deadlineMs) =>
+      this.#send(request, deadlineMs),
+    );
+    const [entry] = entriesIn(reply);
+    return { id: `id ${decodeText(entry?.value ?? fresh)}`, isReplica: false };
   }
 
   /** See `LockNode.inspect`. */

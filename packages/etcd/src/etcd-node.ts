@@ -1,4 +1,13 @@
-import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core/node";
+import {
+  type Floor,
+  type FloorRequest,
+  type LockNode,
+  type NodeView,
+  type ScanPortion,
+  type ScanRequest,
+  ServerCheck,
+  type Unwatch,
+} from "@holdfast/core/node";
 import { Claims } from "./claims.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import type { EtcdNodeOptions } from "./options.ts";
@@ -56,14 +65,16 @@ const suggestedTimeoutMs = 500;
  * ```
  */
 export function etcdNode(options: EtcdNodeOptions): EtcdNode {
-  const { name, prefix, maxTxnOps, ...access } = parseOptions(options);
+  const { name, prefix, maxTxnOps, verifyServer, ...access } = parseOptions(options);
   const client = new EtcdClient(access);
   const claims = new Claims(client, prefix, maxTxnOps);
   const watches = new Watches(client, (resource) => claims.keysOf(resource));
+  const check = verifyServer ? new ServerCheck(name, (request) => claims.identify(request)) : undefined;
   return {
     name,
     suggestedTimeoutMs,
-    acquire: (request) => claims.acquire(request),
+    verifiesServer: verifyServer,
+    acquire: (request) => (check ? check.vote(request, () => claims.acquire(request)) : claims.acquire(request)),
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),

@@ -65,6 +65,11 @@ export function floorKey(prefix: string): Buffer {
   return encodeText(`${prefix}floor`);
 }
 
+/** Returns the key of a random text, which tells clusters apart: they derive their own ids from their configuration. */
+export function identityKey(prefix: string): Buffer {
+  return encodeText(`${prefix}id`);
+}
+
 /**
  * Encodes any string, different strings differently: as in JSON without the quotes, because UTF-8 has no half surrogate
  * pairs. Ordinary names stay readable.

@@ -25,6 +25,11 @@ export interface EtcdNodeOptions {
    * etcd's default: 63 resources.
    */
   readonly maxTxnOps?: number | undefined;
+  /**
+   * Whether a cluster that another node of the same `Redlock` uses is refused, as it must not vote twice. Switch it off for
+   * tests that put several nodes on one cluster. Default true.
+   */
+  readonly verifyServer?: boolean | undefined;
 }
 
 /** Certificates in PEM format. */

@@ -18,9 +18,10 @@ export interface Settings {
   readonly prefix: string;
   readonly user: { readonly name: string; readonly password: string } | undefined;
   readonly maxTxnOps: number;
+  readonly verifyServer: boolean;
 }
 
-const names = ["endpoints", "name", "prefix", "tls", "username", "password", "maxTxnOps"];
+const names = ["endpoints", "name", "prefix", "tls", "username", "password", "maxTxnOps", "verifyServer"];
 const endpointForm = '"http://host:port", "https://host:port" or "host:port"';
 
 /**
@@ -30,9 +31,10 @@ const endpointForm = '"http://host:port", "https://host:port" or "host:port"';
  */
 export function parseOptions(options: EtcdNodeOptions): Settings {
   assertOptions(options, names, "etcdNode");
-  const { prefix = "lock/", tls, username, password, maxTxnOps = 128 } = options;
+  const { prefix = "lock/", tls, username, password, maxTxnOps = 128, verifyServer = true } = options;
   checkType("prefix", "string", prefix);
   checkInteger("maxTxnOps", maxTxnOps);
+  checkType("verifyServer", "boolean", verifyServer);
   if (maxTxnOps < 3)
     throw new RangeError("maxTxnOps must be at least 3: a resource takes two operations, the floor one");
   if ((username === undefined) !== (password === undefined)) {
@@ -45,7 +47,8 @@ export function parseOptions(options: EtcdNodeOptions): Settings {
   if (first === undefined) throw new RangeError("endpoints must name at least one member of the cluster");
   const { name = `etcd ${first.address}` } = options;
   checkType("name", "string", name);
-  return { endpoints: [first, ...others], name, prefix, user: parseUser(username, password), maxTxnOps };
+  const user = parseUser(username, password);
+  return { endpoints: [first, ...others], name, prefix, user, maxTxnOps, verifyServer };
 }
 
 function parseUser(name: string | undefined, password: string | undefined): Settings["user"] {

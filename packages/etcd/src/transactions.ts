@@ -82,6 +82,12 @@ export function readKeys(from: Uint8Array, end: Uint8Array, limit: number): TxnR
   return { compare: [], success: [{ requestRange: { key: from, rangeEnd: end, limit } }], failure: [] };
 }
 
+/** A transaction that writes a key that does not exist, and otherwise reads it. */
+export function writeOnce(key: Buffer, value: Buffer): TxnRequest {
+  const isNew: Compare = { key, target: "MOD", result: "EQUAL", modRevision: 0 };
+  return { compare: [isNew], success: [{ requestPut: { key, value } }], failure: [{ requestRange: { key } }] };
+}
+
 /** Returns the entries that a transaction has read, in order. */
 export function entriesIn({ responses }: TxnResponse): readonly KeyValue[] {
   return responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { ConfigurationError } from "@holdfast/core";
+import { ConfigurationError, Redlock } from "@holdfast/core";
 import { freePort } from "@holdfast/testkit";
 import type { EtcdServer } from "@holdfast/testkit/etcd-server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -30,6 +30,23 @@ async function requireLogin({ api }: EtcdServer): Promise<void> {
   await api("auth/user/grant", { user: "locks", role: "locks" });
   await api("auth/enable");
 }
+
+test("acquire() rejects if two nodes of a Redlock are members of one cluster, unless verifyServer is false", async () => {
+  const { port } = await startServer();
+  const redlockOf = (options: object) =>
+    new Redlock(
+      ["127.0.0.1", "localhost"].map((host) => etcdNode({ prefix: "app/", endpoints: `${host}:${port}`, ...options })),
+      { nodeTimeoutMs: 5_000 },
+    );
+  const [verifying, careless] = [redlockOf({}), redlockOf({ verifyServer: false })];
+  onTestFinished(() => Promise.all([verifying.close(), careless.close()]).then(() => {}));
+  for (const _ of ["the first time", "again"]) {
+    const acquiring = verifying.acquire("r");
+    await expect(acquiring).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(acquiring).rejects.toThrow(/etcd \S+ failed: it is the same server as etcd \S+ \(id [-0-9a-f]{36}\)/);
+  }
+  await (await careless.acquire("r")).release();
+});
 
 describe("etcdNode() with a user and a password", () => {
   test("does all that a lock needs in its prefix", async () => {

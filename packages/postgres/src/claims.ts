@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { ConfigurationError, EpochError } from "@holdfast/core";
 import {
   type AcquireReply,
@@ -17,6 +18,7 @@ import {
   type ReleaseRequest,
   type ScanPortion,
   type ScanRequest,
+  type ServerIdentity,
   type Sharer,
   timerMaxMs,
 } from "@holdfast/core/node";
@@ -27,6 +29,9 @@ import { arrayOf, asciiOf, beginningOf, resourceOf, storedName, textOf } from ".
 /** How often a call is repeated because another one came first. One of the others succeeded each time. */
 const triesMax = 20;
 
+/** How long after a lost connection a release tries another one, in milliseconds. */
+const reconnectDelayMs = 50;
+
 /** How long requests that core does not wait for may wait for a connection, in milliseconds. */
 const backgroundTimeoutMs = 10_000;
 
@@ -35,6 +40,9 @@ const lockTimedOut = "55P03";
 
 /** How long a table lock waits for claims in progress at first, in milliseconds. New claims wait behind it. */
 const tableLockTimeoutMs = 200;
+
+/** A statement that writes, on a standby or in a read-only session. */
+const readOnly = "25006";
 
 /** Begins the cursors of `scan`, which go on with the last name of the portion. */
 const cursorPrefix = "after:";
@@ -188,23 +196,45 @@ export class Claims {
     assertRelease(request);
     const { resources, owner, undo = false } = request;
     const values = [arrayOf(resources.map(storedName)), asciiOf(owner), waiterOf(request), undo];
+    const endMs = performance.now() + request.timeoutMs;
     return this.#repeat(async () => {
-      const send = () => this.#query({ ...request, timeoutMs: backgroundTimeoutMs }, this.#statements.release, values);
-      // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what
-      // may not have happened.
-      const rows = await send().catch((error) => {
-        if (isOfStatement(error) || error instanceof ConfigurationError) throw error;
-        return send();
-      });
+      const rows = await this.#releaseOver(values, request, endMs);
       const next = rows.find(([name]) => name !== null)?.[0];
       return { released: rows.length > 0, ...(next && { next: textOf(next) }) };
     });
   }
 
+  /**
+   * Sends a release until the server replies. Otherwise the connection was lost: another one repeats what may not have
+   * happened, at least once, and until the end of the request.
+   */
+  async #releaseOver(values: readonly Value[], request: ReleaseRequest, endMs: number): Promise<readonly Row[]> {
+    for (let isLast = false; ; isLast = performance.now() >= endMs) {
+      try {
+        return await this.#query({ ...request, timeoutMs: backgroundTimeoutMs }, this.#statements.release, values);
+      } catch (error) {
+        if (isLast || isOfStatement(error) || error instanceof ConfigurationError) throw error;
+      }
+      await setTimeout(Math.min(reconnectDelayMs, Math.max(0, endMs - performance.now())));
+    }
+  }
+
+  /** Returns what identifies the server, if the user may ask. Databases of one server and its clones differ from others. */
+  async identify(): Promise<ServerIdentity> {
+    try {
+      const [[id] = []] = await this.run(this.#statements.identify, []);
+      return { id: id ?? undefined, isReplica: false };
+    } catch (error) {
+      if (!isOfStatement(error)) throw error;
+      return { id: undefined, isReplica: false };
+    }
+  }
+
   /** See `LockNode.inspect`. */
   async inspect(resource: string): Promise<NodeView> {
     const [row] = await this.run(this.#statements.inspect, [storedName(resource)], [resource]);
-    const [owner = null, wait, fence, sharers, floor] = row ?? [];
+    const [owner = null, wait, fence, sharers, floor, isStandby] = row ?? [];
+    assertPrimary(isStandby);
     const isHeld = owner !== null;
     return {
       owner: isHeld ? textOf(owner) : null,
@@ -312,6 +342,7 @@ export class Claims {
     const reason = misconfigurations[code];
     if (reason !== undefined)
       return new ConfigurationError(`the table ${this.#table} ${reason} (${message})`, resources);
+    if (code === readOnly) return new Error(`the server takes no writes, as a standby does: ${message}`);
     if (code === "23514") return new RangeError(`the fence counter of ${resources.join(", ")} is used up`);
     return error;
   }
@@ -333,7 +364,7 @@ function assertServed(request: AcquireRequest, refusing: string | null | undefin
   if (refusing != null) throw new EpochError(Number(refusing), epochOf(request));
 }
 
-/** Throws if the server is a standby, which may not have the latest counters. */
+/** Throws if the server is a standby, which may not have the latest claims and counters. */
 function assertPrimary(isStandby: string | null | undefined): void {
   if (isStandby === "true") throw new Error("the server is a standby: connect to the primary server");
 }

@@ -8,6 +8,7 @@ import {
   type LockNode,
   type ScanPortion,
   type ScanRequest,
+  ServerCheck,
 } from "@holdfast/core/node";
 import { Claims } from "./claims.ts";
 import { databaseOf, type PostgresClient } from "./client.ts";
@@ -39,6 +40,11 @@ export interface PostgresNodeOptions extends TableOptions {
    * `client`.
    */
   readonly listener?: PostgresClient | undefined;
+  /**
+   * Whether a server that another node of the same `Redlock` uses is refused, as it must not vote twice. Switch it off for
+   * tests that put several nodes on one server. Default true.
+   */
+  readonly verifyServer?: boolean | undefined;
 }
 
 /** See {@link PostgresNode.deleteUnused}. */
@@ -49,7 +55,7 @@ export interface DeleteUnusedOptions {
 
 /** A lock node over a table of a PostgreSQL database. */
 export interface PostgresNode
-  extends Required<Omit<LockNode, "watch" | "verifiesServer" | "raiseFloor" | "scan">>,
+  extends Required<Omit<LockNode, "watch" | "raiseFloor" | "scan">>,
     Pick<LockNode, "watch"> {
   /**
    * Resolves with whether the lock is held, and if so, keeps it held until the end of this transaction: nobody else gets
@@ -96,7 +102,8 @@ export interface PostgresNode
   scan(request: ScanRequest): Promise<ScanPortion>;
   /**
    * Lists the resources that are held at the moment, page by page, in no particular order. Names that are longer than
-   * about a thousand characters are left out, because the table does not store the whole of them.
+   * about a thousand characters are left out, because the table does not store the whole of them. Rejects on a standby
+   * server.
    *
    * @example
    * ```ts
@@ -134,6 +141,9 @@ const minuteMs = 60_000;
 /** About a thousand years, in milliseconds: timestamps of PostgreSQL do not reach much further back. */
 const millenniumMs = 1_000 * 365 * 86_400_000;
 
+/** How long `list` waits for a connection, in milliseconds. */
+const listTimeoutMs = 10_000;
+
 /** Replies took up to 58 ms at the 99th percentile on a small machine with `fsync`, and a checkpoint takes longer. */
 const suggestedTimeoutMs = 250;
 
@@ -159,16 +169,18 @@ const suggestedTimeoutMs = 250;
  * ```
  */
 export function postgresNode(client: PostgresClient, options: PostgresNodeOptions = {}): PostgresNode {
-  assertOptions(options, ["name", "wakeUps", "listener", ...tableOptions], "postgresNode");
-  const { name = "postgres", wakeUps = true, listener = client } = options;
+  assertOptions(options, ["name", "wakeUps", "listener", "verifyServer", ...tableOptions], "postgresNode");
+  const { name = "postgres", wakeUps = true, listener = client, verifyServer = true } = options;
   checkType("name", "string", name);
   checkType("wakeUps", "boolean", wakeUps);
+  checkType("verifyServer", "boolean", verifyServer);
   const table = qualifiedName(options);
   const database = databaseOf("client", client);
   const source = listener === client ? database : databaseOf("listener", listener);
   const channel = `holdfast_${digestOf(table).slice(0, 32)}`;
   const statements = statementsOver(table, channel);
   const claims = new Claims(database, table, statements);
+  const check = verifyServer ? new ServerCheck(name, () => claims.identify()) : undefined;
   const notifications = new Notifications({
     listen: (onMessage, onEnd) => source.listen(channel, onMessage, onEnd),
     send: (payload) => claims.run({ name: "", text: "SELECT pg_notify($1, $2)" }, [channel, payload]),
@@ -177,7 +189,8 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
   return {
     name,
     suggestedTimeoutMs,
-    acquire: (request) => claims.acquire(request),
+    verifiesServer: verifyServer,
+    acquire: (request) => (check ? check.vote(request, () => claims.acquire(request)) : claims.acquire(request)),
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),
@@ -193,6 +206,7 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
       return rows.length === resources.length;
     },
     async *list() {
+      await claims.raiseFloor({ floor: 0, epoch: 0, timeoutMs: listTimeoutMs }); // raises nothing; rejects on a standby
       for (let last: string | undefined = ""; last !== undefined; ) {
         const names: string[] = (await claims.run(statements.list, [last])).map(([stored]) => stored as string);
         yield* names.map(resourceOf).filter((resource) => resource !== undefined);

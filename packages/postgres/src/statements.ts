@@ -30,6 +30,8 @@ export interface Statements {
   readonly inspect: Statement;
   /** Reads the names of held resources after a name, in order, up to {@link pageSize}: name. */
   readonly list: Statement;
+  /** Returns a text that no other server has. */
+  readonly identify: Statement;
   /** Reads the floor and the epoch. */
   readonly floor: Statement;
   /** Reads the counters and claims after a name, in order, up to {@link pageSize} rows: name. */
@@ -407,12 +409,17 @@ const reading = (table: string) => ({
       CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text,
       (SELECT json_agg(json_build_array(key, ${millisecondsUntil(timeOf(endOf("value")), "now")}) ORDER BY ${endOf("value")} DESC)
         FROM jsonb_each(sharers) WHERE ${timeOf(endOf("value"))} > now)::text AS sharers,
-      ${kept(table, floorRow)}::text AS floor
+      ${kept(table, floorRow)}::text AS floor, pg_is_in_recovery()::text AS standby
     FROM clock_timestamp() AS now LEFT JOIN ${table} AS row ON name = $1::text`,
 
   list: `
     SELECT name FROM ${table}
     WHERE name > $1::text AND owner IS NOT NULL AND until > clock_timestamp() ORDER BY name LIMIT ${pageSize}`,
+
+  // Clones of a server have its identifier.
+  identify: `
+    SELECT format('system_identifier %s, started at %s', system_identifier, extract(epoch FROM pg_postmaster_start_time()))
+    FROM pg_control_system()`,
 
   floor: `SELECT ${kept(table, floorRow)}::text, ${kept(table, epochRow)}::text, pg_is_in_recovery()::text`,
 

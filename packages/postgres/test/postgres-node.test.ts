@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import pg from "pg";
 import postgres from "postgres";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { freshTable, serverOfFile } from "./servers.ts";
 
 const { connectionString } = await serverOfFile();
@@ -56,6 +57,7 @@ describe("arguments", () => {
     ["an empty schema", pool, { schema: "" }, "schema must have 1 to 63 bytes, not 0"],
     ["a table name that would be truncated", pool, { table: "ä".repeat(32) }, "table must have 1 to 63 bytes, not 64"],
     ["a name that is no string", pool, { name: null }, "name must be a string, not null"],
+    ["verifyServer that is no boolean", pool, { verifyServer: 1 }, "verifyServer must be a boolean, not 1"],
     ["wakeUps that are no boolean", pool, { wakeUps: "yes" }, "wakeUps must be a boolean, not a string"],
     [
       "a connection string",
@@ -189,6 +191,86 @@ test("acquire() rejects, and the process lives on, when the server ends a connec
   await expect(nodeOver(own).acquire(claim("alice", "r"))).rejects.toThrow("connection error");
   await own.end();
   ended.close();
+});
+
+describe("one server for several nodes", () => {
+  const other = new pg.Pool({ connectionString: connectionString.replace("127.0.0.1", "localhost"), max: 1 });
+  afterAll(() => other.end());
+
+  test("acquire() rejects if two nodes of a Redlock are on one server, in whatever table", async () => {
+    const nodes = [
+      nodeOver(pool, { name: "a", table }),
+      nodeOver(other, { name: "b", table: await freshTable(connectionString) }),
+    ];
+    const acquiring = new Redlock(nodes, { waitTimeoutMs: 60_000, nodeTimeoutMs: 5_000 }).acquire("r");
+    await expect(acquiring).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(acquiring).rejects.toThrow(
+      /[ab] failed: it is the same server as [ab] \(system_identifier \d+, started at/,
+    );
+  });
+
+  test("acquire() locks there with verifyServer: false, and if the user may not ask for the identity", async () => {
+    const unverified = { table, verifyServer: false };
+    const redlock = new Redlock([
+      nodeOver(pool, { ...unverified, name: "a" }),
+      nodeOver(other, { ...unverified, name: "b", table: await freshTable(connectionString) }),
+    ]);
+    await (await redlock.acquire("r")).release();
+    await pool.query("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public");
+    await pool.query("CREATE ROLE curious LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO curious");
+    const curious = new pg.Pool({ connectionString: connectionString.replace(/\/\/[^@/]*@?/, "//curious@"), max: 1 });
+    try {
+      const options = { name: "c", table };
+      const denied = nodeOver(curious, options);
+      await (
+        await new Redlock([denied, nodeOver(pool, { ...options, name: "d" })], { nodeTimeoutMs: 5_000 }).acquire("s")
+      ).release();
+    } finally {
+      await curious.end();
+      await pool.query("GRANT EXECUTE ON FUNCTION pg_control_system() TO public");
+    }
+  });
+});
+
+describe("lost connections", () => {
+  const lossy = async () => {
+    const proxy = await startTcpProxy({ port: Number(new URL(connectionString).port) });
+    onTestFinished(() => proxy.close());
+    const through = new pg.Pool({ connectionString: connectionString.replace(/:\d+\//, `:${proxy.port}/`), max: 1 });
+    through.on("error", () => {});
+    onTestFinished(() => through.end());
+    let attempts = 0;
+    const counted: PostgresClient = {
+      get totalCount() {
+        return through.totalCount;
+      },
+      connect(callback) {
+        attempts += 1;
+        through.connect(callback);
+      },
+    };
+    return { proxy, node: nodeOver(counted, { table, wakeUps: false }), attempts: () => attempts };
+  };
+
+  test("release() goes on until the server is back", async () => {
+    const { proxy, node, attempts } = await lossy();
+    expect(await node.acquire(claim("a", "r"))).toMatchObject({ granted: true });
+    await proxy.stop();
+    const before = attempts();
+    const releasing = node.release({ resources: ["r"], owner: "a", timeoutMs: 60_000 });
+    await expect.poll(attempts).toBeGreaterThan(before + 3);
+    await proxy.start();
+    expect(await releasing).toEqual({ released: true });
+  });
+
+  test("release() rejects after its timeout, tried twice at least", async () => {
+    const { proxy, node, attempts } = await lossy();
+    await node.acquire(claim("a", "r"));
+    await proxy.stop();
+    const before = attempts();
+    await expect(node.release({ resources: ["r"], owner: "a", timeoutMs: 1 })).rejects.toThrow("ECONNREFUSED");
+    expect(attempts()).toBe(before + 2);
+  });
 });
 
 describe("waits", () => {

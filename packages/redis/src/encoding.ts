@@ -11,6 +11,7 @@ import {
   type NodeView,
   type ReleaseReply,
   type ReleaseRequest,
+  type ServerIdentity,
 } from "@holdfast/core/node";
 import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
@@ -29,7 +30,6 @@ import {
   readRelease,
 } from "./replies.ts";
 import type { Script } from "./script.ts";
-import type { ServerIdentity } from "./server-check.ts";
 
 let latest: { readonly options: string; readonly encoder: Encoder } | undefined;
 

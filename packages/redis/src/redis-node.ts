@@ -1,4 +1,13 @@
-import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core/node";
+import {
+  type Floor,
+  type FloorRequest,
+  type LockNode,
+  type NodeView,
+  type ScanPortion,
+  type ScanRequest,
+  ServerCheck,
+  type Unwatch,
+} from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";
@@ -6,7 +15,6 @@ import { channelPrefix, lockKey } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { Sender } from "./sender.ts";
-import { ServerCheck } from "./server-check.ts";
 
 /** A lock node on a Redis-speaking server. */
 export interface RedisNode extends LockNode {

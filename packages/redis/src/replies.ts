@@ -1,6 +1,5 @@
 import { EpochError } from "@holdfast/core";
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core/node";
-import type { ServerIdentity } from "./server-check.ts";
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, ServerIdentity, Sharer } from "@holdfast/core/node";
 
 /*
  * These functions read the replies of the script (see `lua/lock.lua`). Depending on its settings, a client returns
@@ -76,7 +75,7 @@ export function readRelease(answer: unknown): ReleaseReply {
 /** Reads the answer to `identify`. An incomplete answer counts as none. */
 export function readIdentity(answer: unknown): ServerIdentity {
   const [runId, role] = listOf(answer).map(textOf);
-  return runId && role ? { runId, isReplica: role !== "master" } : { runId: undefined, isReplica: false };
+  return runId && role ? { id: `run_id ${runId}`, isReplica: role !== "master" } : { id: undefined, isReplica: false };
 }
 
 /** Reads the answer to `inspect`. */

@@ -273,17 +273,17 @@ describe("the identification of the server", () => {
     expect(await vote(node)).toBe("yes");
   });
 
-  test("is repeated after a refusal, without the refused claim", async () => {
+  test("is repeated with each claim on a replica, which counts once the replica is promoted", async () => {
     const node = identified("a", "1", "slave");
     expect(await Promise.all([vote(node), vote(node)])).toEqual([isReplica, isReplica]);
     await moment();
     node.sent.length = 0;
-    node.server.role = "master";
     expect(await vote(node)).toEqual(isReplica);
-    await moment();
-    expect(node.sent).toEqual(["EVAL"]);
-    expect(await vote(node)).toBe("yes");
     expect(node.sent).toEqual(["EVAL", "EVALSHA"]);
+    node.server.role = "master";
+    expect(await vote(node)).toBe("yes");
+    expect(await vote(node)).toBe("yes");
+    expect(node.sent).toEqual(["EVAL", "EVALSHA", "EVAL", "EVALSHA", "EVALSHA"]);
   });
 
   test("does not count if the answer arrives after a reconnection, as it concerns the previous connection", async () => {
@@ -318,8 +318,8 @@ describe("a node", () => {
     expect(await vote(a, servers)).toBe("yes");
     expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
     expect([...servers]).toEqual([
-      ["1", { node: "a" }],
-      ["2", { node: "c" }],
+      ["run_id 1", { node: "a" }],
+      ["run_id 2", { node: "c" }],
     ]);
   });
 
@@ -349,7 +349,7 @@ describe("a node", () => {
     expect(await early).toMatchObject({ message: "it is the server that a has just left (run_id 1)" });
     expect(await early, "trying again helps").not.toBeInstanceOf(ConfigurationError);
     expect(await vote(b, servers)).toBe("yes");
-    expect(Object.fromEntries(servers)).toEqual({ 1: { node: "b" }, 2: { node: "a" } });
+    expect(Object.fromEntries(servers)).toEqual({ "run_id 1": { node: "b" }, "run_id 2": { node: "a" } });
   });
 
   test("votes again after it has swapped servers with another", async () => {
@@ -395,7 +395,7 @@ describe("a node", () => {
       ["lately", { node: "a", leftAtMs: performance.now() - hourMs + 60_000 }],
     ]);
     expect(await vote(identified("a", "now"), servers)).toBe("yes");
-    expect([...servers.keys()]).toEqual(["lately", "now"]);
+    expect([...servers.keys()]).toEqual(["lately", "run_id now"]);
   });
 
   test("is judged separately for each Redlock", async () => {

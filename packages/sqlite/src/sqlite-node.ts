@@ -1,20 +1,20 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { LockNode } from "@holdfast/core";
-import { assertOptions, checkType } from "@holdfast/core/node";
+import { assertOptions, checkType, ServerCheck } from "@holdfast/core/node";
 import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
 import { extend } from "./extend.ts";
 import { raiseFloor, scan } from "./floor.ts";
 import { inspect } from "./inspect.ts";
 import { list } from "./list.ts";
 import { type Claims, openLockFile, untilNotBusy } from "./lock-file.ts";
-import { createSameFileCheck } from "./same-file.ts";
+import { createSameFileCheck, identityOf } from "./same-file.ts";
 import { acquireOrWait, releaseToNext } from "./waiting.ts";
 import { setUpWaitingLists, type WaitingLists } from "./waiting-lists.ts";
 import { createWatch } from "./watch.ts";
 
 /** A lock node over a SQLite file, with all the optional methods. */
-export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
+export interface SqliteNode extends Required<LockNode> {
   /** The default `nodeTimeoutMs` of a `Redlock`: 1 000 ms, because other processes may be writing to a slow disk. */
   readonly suggestedTimeoutMs: number;
   /**
@@ -47,6 +47,11 @@ export interface SqliteNodeOptions {
    * Default: the clock of the machine.
    */
   readonly nowMs?: (() => number) | undefined;
+  /**
+   * Whether a file that another node of the same `Redlock` uses is refused, as it must not vote twice. Switch it off for
+   * tests that put several nodes on one file. Default true.
+   */
+  readonly verifyServer?: boolean | undefined;
 }
 
 const suggestedTimeoutMs = 1_000;
@@ -71,13 +76,14 @@ const suggestedTimeoutMs = 1_000;
  * ```
  */
 export async function sqliteNode(path: string, options: SqliteNodeOptions = {}): Promise<SqliteNode> {
-  assertOptions(options, ["name", "driver", "nowMs"], "sqliteNode");
-  const { name = path, driver, nowMs = Date.now } = options;
+  assertOptions(options, ["name", "driver", "nowMs", "verifyServer"], "sqliteNode");
+  const { name = path, driver, nowMs = Date.now, verifyServer = true } = options;
   checkType("path", "string", path);
   if (path === "" || path === ":memory:")
     throw new RangeError("path must be the path of a file, which processes share");
   checkType("name", "string", name);
   checkType("nowMs", "function", nowMs);
+  checkType("verifyServer", "boolean", verifyServer);
   checkDriver(driver);
 
   const wholeMs = (): number => Math.floor(nowMs());
@@ -91,6 +97,7 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
     throw error;
   });
   const assertSameFile = createSameFileCheck(absolutePath);
+  const check = verifyServer ? new ServerCheck(name, async () => identityOf(absolutePath)) : undefined;
   const watch = createWatch(file);
   const transaction = <T>(timeoutMs: number, work: (claims: Claims, lists: WaitingLists) => T): Promise<T> =>
     file.transaction(timeoutMs, (claims) => {
@@ -100,7 +107,11 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
   return {
     name,
     suggestedTimeoutMs,
-    acquire: (request) => transaction(request.timeoutMs, (claims, lists) => acquireOrWait(claims, lists, request)),
+    verifiesServer: verifyServer,
+    acquire(request) {
+      const send = () => transaction(request.timeoutMs, (claims, lists) => acquireOrWait(claims, lists, request));
+      return check ? check.vote(request, send) : send();
+    },
     extend: (request) => transaction(request.timeoutMs, (claims) => extend(claims, request)),
     release: (request) => transaction(request.timeoutMs, (claims, lists) => releaseToNext(claims, lists, request)),
     watch: async (resources, onReleased) => watch(resources, onReleased),

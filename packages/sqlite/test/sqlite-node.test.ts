@@ -1,5 +1,6 @@
 import { readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { ConfigurationError, Redlock } from "@holdfast/core";
 import Database from "libsql";
 import { describe, expect, test, vi } from "vitest";
 import { type SqliteNodeOptions, sqliteNode } from "../src/index.ts";
@@ -19,6 +20,7 @@ describe("sqliteNode()", () => {
     ["an unknown option", { nowMS: Date.now }, "nowMS is not an option of sqliteNode: did you mean nowMs?"],
     ["a name that is no string", { name: 1 }, "name must be a string, not 1"],
     ["a clock that is no function", { nowMs: 1 }, "nowMs must be a function, not 1"],
+    ["verifyServer that is no boolean", { verifyServer: 1 }, "verifyServer must be a boolean, not 1"],
     ["a driver of another type", { driver: {} }, "driver must be a string, not an object"],
     ["an unknown driver", { driver: "sqlite3" }, "driver must be one of node:sqlite, libsql, better-sqlite3"],
   ])("sqliteNode() rejects %s", async (_, options, message) => {
@@ -28,6 +30,19 @@ describe("sqliteNode()", () => {
   test("sqliteNode() rejects a path that names no file", async () => {
     for (const path of ["", ":memory:"]) await expect(sqliteNode(path)).rejects.toThrow(RangeError);
     await expect(sqliteNode(1 as unknown as string)).rejects.toThrow("path must be a string, not 1");
+  });
+
+  test("acquire() rejects if two nodes of a Redlock are over one file, unless verifyServer is false", async () => {
+    const path = await temporaryFile();
+    const link = `${path}.link`;
+    await openNode(path); // creates the file
+    await symlink(path, link);
+    const redlockOf = async (options: SqliteNodeOptions) =>
+      new Redlock([await openNode(path, { ...options, name: "a" }), await openNode(link, { ...options, name: "b" })]);
+    const acquiring = (await redlockOf({})).acquire("s");
+    await expect(acquiring).rejects.toBeInstanceOf(ConfigurationError);
+    await expect(acquiring).rejects.toThrow(/[ab] failed: it is the same server as [ab] \(file \d+ of device \d+\)/);
+    await (await (await redlockOf({ verifyServer: false })).acquire("s")).release();
   });
 
   test("list() returns what is held, page by page", async () => {

@@ -1,4 +1,5 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { verify } from "@holdfast/core/verify";
 import type { PostgresServer } from "@holdfast/testkit/postgres-server";
 import { type PostgresStandby, startPostgresStandby } from "@holdfast/testkit/postgres-standby";
 import { expect, onTestFinished, test } from "vitest";
@@ -52,12 +53,17 @@ test("postgresNode() loses nothing in a failover to a synchronous standby", asyn
   await storm.expectExclusion(annotate, "failover to a synchronous standby");
 });
 
-test("postgresNode() grants nothing on a standby", async () => {
+test("postgresNode() grants nothing on a standby, and reads nothing there", async () => {
   const { standby } = await startPair(false);
-  const { redlock } = openClient(standby.connectionString);
+  const { redlock, node } = openClient(standby.connectionString);
   const grant = redlock.acquire("read-only");
   await expect(grant).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
-  await expect(grant).rejects.toThrow("read-only transaction");
+  await expect(grant).rejects.toThrow("the server takes no writes, as a standby does: ");
+  const isStandby = "the server is a standby: connect to the primary server";
+  await expect(node.inspect("read-only")).rejects.toThrow(isStandby);
+  await expect(node.list()[Symbol.asyncIterator]().next()).rejects.toThrow(isStandby);
+  const verified = await verify(redlock, "read-only", { owner: "0".repeat(32), fence: 1 });
+  expect(verified).toMatchObject({ state: "unknown" });
 });
 
 test("postgresNode() fails in time while the synchronous standby is away, and leaves no claim when it is back", async () => {
@@ -88,8 +94,9 @@ test("postgresNode() forgets what an asynchronous standby had not received befor
   const { redlock: slowTwo } = openClient(connectionString, { isBehind: true });
 
   const early = await one.acquire("early");
-  const replayed = openClient(standby.connectionString).node;
-  await expect.poll(async () => (await replayed.inspect("early")).owner).toBe(early.owner);
+  const replayed = openClient(standby.connectionString).pool;
+  const owners = () => replayed.query("SELECT owner FROM holdfast_locks WHERE name = 'early'");
+  await expect.poll(async () => (await owners()).rows[0]?.owner).toBe(early.owner);
   await standby.disconnect();
   const late = await one.acquire("late");
   const slow = await slowOne.acquire("slow");

@@ -1,10 +1,14 @@
-import { ConfigurationError } from "@holdfast/core";
-import type { AcquireRequest, ServerVote, ServerVotes } from "@holdfast/core/node";
+import { ConfigurationError } from "./errors.ts";
+import type { AcquireRequest, ServerVote, ServerVotes } from "./lock-node.ts";
 
 /** The identity of a server. */
 export interface ServerIdentity {
-  /** Identifies one run of the server and changes with each start; undefined if the user may not ask. */
-  readonly runId: string | undefined;
+  /**
+   * A text that no other server has, whatever its address, such as "run_id 4f1c" or "cluster_id 17"; undefined if it cannot
+   * be found out. It may change with each start.
+   */
+  readonly id: string | undefined;
+  /** Whether the server follows another one, which makes its votes worthless. */
   readonly isReplica: boolean;
 }
 
@@ -13,8 +17,23 @@ const forgetAfterMs = 3_600_000;
 
 /**
  * Decides whether a node may vote: not on a replica, and not on a server on which another node of the same `Redlock`
- * votes. The nodes of a `Redlock` share the map `servers` of their requests, which names the voting node for each run
- * of a server.
+ * votes, as a server that counts twice breaks the majority. The nodes of a `Redlock` share the map `servers` of their
+ * requests, which names the voting node for each server. A node with such a check sets `verifiesServer`.
+ *
+ * @example
+ * ```ts
+ * import { type AcquireReply, type AcquireRequest, ServerCheck } from "@holdfast/core/node";
+ *
+ * interface Store {
+ *   claim(request: AcquireRequest): Promise<AcquireReply>;
+ *   uniqueId(): Promise<string>;
+ * }
+ *
+ * function verified(name: string, store: Store) {
+ *   const check = new ServerCheck(name, async () => ({ id: await store.uniqueId(), isReplica: false }));
+ *   return (request: AcquireRequest) => check.vote(request, () => store.claim(request));
+ * }
+ * ```
  */
 export class ServerCheck {
   readonly #identify: (request: AcquireRequest) => Promise<ServerIdentity>;
@@ -43,13 +62,33 @@ export class ServerCheck {
    */
   begin(request: AcquireRequest): boolean {
     const identity = this.#identity;
-    if (identity === undefined) {
+    // A replica may have been promoted meanwhile.
+    if (identity === undefined || identity.isReplica) {
       this.#identifying ??= this.#ask(request);
       return true;
     }
-    const isVoter = request.servers?.get(identity.runId as string) === this.#vote;
-    if (!isVoter || identity.isReplica) this.#assertMayVote(request, performance.now());
+    const isVoter = request.servers?.get(identity.id as string) === this.#vote;
+    if (!isVoter) this.#assertMayVote(request, performance.now());
     return false;
+  }
+
+  /**
+   * Does both around a claim, for nodes that are not told when they reach another server: they ask again after a claim that
+   * failed. Only nodes beside others are checked.
+   *
+   * @param request the claim
+   * @param send sends it
+   * @throws {ConfigurationError} as {@link begin}, and what `send` throws
+   */
+  async vote<Reply>(request: AcquireRequest, send: () => Promise<Reply>): Promise<Reply> {
+    if (request.servers === undefined) return send();
+    const needsVerification = this.begin(request);
+    try {
+      return await (needsVerification ? this.verify(request, send()) : send());
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) this.invalidate();
+      throw error;
+    }
   }
 
   /**
@@ -89,7 +128,7 @@ export class ServerCheck {
       (identity) => {
         if (this.#identifying !== asking) return;
         this.#identifying = undefined;
-        if (this.#identity !== undefined && this.#identity.runId !== identity.runId) this.#leave();
+        if (this.#identity !== undefined && this.#identity.id !== identity.id) this.#leave();
         this.#identity = identity;
       },
       () => {
@@ -105,33 +144,33 @@ export class ServerCheck {
     const refusal = this.#refusalOf(request, this.#identity, startedAtMs);
     this.#wasMaster ||= refusal === undefined;
     if (refusal === undefined) return;
-    // The mistake may be corrected by the next claim, which then need not wait for the answer.
-    this.#identifying ??= this.#ask(request);
+    // The mistake may be corrected by the next claim, which then need not wait for the answer. It asks a replica itself.
+    if (!this.#identity.isReplica) this.#identifying ??= this.#ask(request);
     throw refusal;
   }
 
   /** Returns why the node may not vote. Another reason than a `ConfigurationError` may pass. */
   #refusalOf(request: AcquireRequest, identity: ServerIdentity, startedAtMs: number): Error | undefined {
-    const { runId, isReplica } = identity;
+    const { id, isReplica } = identity;
     const { servers, resources } = request;
     if (isReplica) {
       const reason = "the server is a replica: only independent masters may vote";
       return this.#wasMaster ? new Error(reason) : new ConfigurationError(reason, resources);
     }
-    const other = servers && runId !== undefined ? this.#otherVoter(servers, runId, startedAtMs) : undefined;
+    const other = servers && id !== undefined ? this.#otherVoter(servers, id, startedAtMs) : undefined;
     if (other === undefined) return undefined;
     const { node, leftAtMs } = other;
-    if (leftAtMs !== undefined) return new Error(`it is the server that ${node} has just left (run_id ${runId})`);
+    if (leftAtMs !== undefined) return new Error(`it is the server that ${node} has just left (${id})`);
     const rule = "a server may vote only once, whatever its address and database";
-    return new ConfigurationError(`it is the same server as ${node} (run_id ${runId}): ${rule}`, resources);
+    return new ConfigurationError(`it is the same server as ${node} (${id}): ${rule}`, resources);
   }
 
   /**
-   * Returns the vote of another node on this run of a server, or enters this one. A node that has left the server still
+   * Returns the vote of another node on this server, or enters this one. A node that has left the server still
    * counts for attempts that began before, in which it may have voted.
    */
-  #otherVoter(servers: ServerVotes, runId: string, startedAtMs: number): ServerVote | undefined {
-    const present = servers.get(runId);
+  #otherVoter(servers: ServerVotes, id: string, startedAtMs: number): ServerVote | undefined {
+    const present = servers.get(id);
     if (present === this.#vote) return undefined;
     const isOther = present !== undefined && present.node !== this.#vote.node;
     if (isOther && (present.leftAtMs ?? Infinity) >= startedAtMs) return present;
@@ -139,7 +178,7 @@ export class ServerCheck {
     for (const [other, { leftAtMs = Infinity }] of servers) {
       if (leftAtMs < nowMs - forgetAfterMs) servers.delete(other);
     }
-    servers.set(runId, this.#vote);
+    servers.set(id, this.#vote);
     return undefined;
   }
 }
