@@ -25,6 +25,8 @@ export interface NodeOutcome {
   readonly heldResources?: readonly string[];
   /** The label of the blocking owner, if the node denied and reports the owner, and the owner has a label. */
   readonly holderLabel?: string;
+  /** What blocks the claim, if the node denied and that is no claim of another owner. */
+  readonly blockedBy?: string;
   /** The node's error, if it failed. */
   readonly error?: Error;
 }
@@ -491,10 +493,11 @@ export function reasonOf(error: Error): string {
   return error.message || String((error as { readonly code?: unknown }).code ?? error.name);
 }
 
-function describeOutcome({ node, kind, retryAfterMs, holderLabel, error }: NodeOutcome): string {
+function describeOutcome({ node, kind, retryAfterMs, holderLabel, blockedBy, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error && reasonOf(error)}`;
   const text = `${node} ${phrases[kind] ?? kind}`;
+  if (blockedBy !== undefined) return `${text} (blocked by ${blockedBy})`;
   if (retryAfterMs === undefined) return text;
   if (retryAfterMs === Infinity) return `${text} (held by a key that never expires)`;
   return `${text} (held by ${holderLabel ?? "another owner"} for up to ${Math.ceil(retryAfterMs)} ms more)`;

@@ -3,6 +3,7 @@
  * the clients that it serves. Core itself sends only valid requests.
  */
 import { describeValue } from "./arguments.ts";
+import { ConfigurationError } from "./errors.ts";
 import type { FloorRequest } from "./fence-floor.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
@@ -119,6 +120,26 @@ export function assertRelease(request: ReleaseRequest): void {
 export function assertFloor({ floor, epoch }: FloorRequest): void {
   if (!(Number.isSafeInteger(floor) && floor >= 0)) refuse("floor must be a safe integer, 0 or above", floor);
   if (!(Number.isSafeInteger(epoch) && epoch >= 0)) refuse("epoch must be a safe integer, 0 or above", epoch);
+}
+
+/**
+ * Returns the error of an `acquire` after `close()`. A node that is used again would not be woken by releases.
+ *
+ * @param resources those of the request
+ *
+ * @example
+ * ```ts
+ * import { type AcquireRequest, closedError } from "@holdfast/core/node";
+ *
+ * let isClosed = false;
+ * async function acquire({ resources }: AcquireRequest) {
+ *   if (isClosed) throw closedError(resources);
+ *   // … claim the resources
+ * }
+ * ```
+ */
+export function closedError(resources: readonly string[]): ConfigurationError {
+  return new ConfigurationError("the node is closed: create another one", resources);
 }
 
 function assertNames({ resources, owner, waiter }: NodeRequest & { readonly waiter?: string | undefined }): void {

@@ -66,6 +66,10 @@ export interface DenialHints {
    * callers try the rest of the resources.
    */
   readonly heldResources?: readonly string[];
+  /**
+   * What blocks the request if it is no claim of another owner, such as "a transaction". Errors show it. Leave out secrets.
+   */
+  readonly blockedBy?: string;
 }
 
 /** The hints of a release request. */

@@ -19,7 +19,7 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
 
 /** Reads the reply of `acquire`. */
 export function readAcquireReply(value: unknown): Vote {
-  const { granted, fence, uniform, retryAfterMs, heldResources, holder } = Object(value) as Fields;
+  const { granted, fence, uniform, retryAfterMs, heldResources, holder, blockedBy } = Object(value) as Fields;
   if (granted === true && isFence(fence)) {
     return uniform === true ? { kind: "granted", fence, isUniform: true } : { kind: "granted", fence };
   }
@@ -30,6 +30,7 @@ export function readAcquireReply(value: unknown): Vote {
     kind: "denied",
     ...(retryAfterMs !== undefined && { retryAfterMs: retryAfterMs as number }),
     ...(holderLabel !== null && { holderLabel }),
+    ...(isString(blockedBy) && { blockedBy }),
     ...(Array.isArray(heldResources) && { heldResources: heldResources.filter(isString) }),
   };
 }

@@ -1,4 +1,7 @@
 import {
+  type AcquireReply,
+  type AcquireRequest,
+  closedError,
   type Floor,
   type FloorRequest,
   type LockNode,
@@ -39,7 +42,7 @@ export interface EtcdNode extends LockNode {
   /**
    * Ends all watches, revokes the leases that no claim uses, and closes all connections. Claims stay until they are
    * released or their leases end. Locks can still be extended and released: each call then opens a connection of its
-   * own. Only `watch` rejects from then on. Safe to call more than once.
+   * own. `acquire` and `watch` reject from then on. Safe to call more than once.
    */
   close(): Promise<void>;
   /** How long a caller should wait for a reply, in milliseconds: every claim is written to the disks of a majority. */
@@ -70,11 +73,16 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
   const claims = new Claims(client, prefix, maxTxnOps);
   const watches = new Watches(client, (resource) => claims.keysOf(resource));
   const check = verifyServer ? new ServerCheck(name, (request) => claims.identify(request)) : undefined;
+  let isClosed = false;
+  const acquire = async (request: AcquireRequest): Promise<AcquireReply> => {
+    if (isClosed) throw closedError(request.resources);
+    return claims.acquire(request);
+  };
   return {
     name,
     suggestedTimeoutMs,
     verifiesServer: verifyServer,
-    acquire: (request) => (check ? check.vote(request, () => claims.acquire(request)) : claims.acquire(request)),
+    acquire: (request) => (check ? check.vote(request, () => acquire(request)) : acquire(request)),
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),
@@ -83,6 +91,7 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
     list: () => claims.list(),
     watch: (resources, onReleased) => watches.watch(resources, onReleased),
     async close() {
+      isClosed = true;
       watches.close();
       await claims.close();
       client.close();

@@ -38,6 +38,9 @@ const backgroundTimeoutMs = 10_000;
 /** Another transaction has locked a row or the table for longer than the statement waits. It may have called `holds`. */
 const lockTimedOut = "55P03";
 
+/** What errors of core say then. */
+const transactionOfOthers = "a transaction that has locked the row, as holds() does";
+
 /** How long a table lock waits for claims in progress at first, in milliseconds. New claims wait behind it. */
 const tableLockTimeoutMs = 200;
 
@@ -98,7 +101,7 @@ export class Claims {
         if (isWaiting && !(await this.#wait(request, names))) return undefined; // released meanwhile
         return outcome.denial;
       } catch (error) {
-        if (codeOf(error) === lockTimedOut) return { granted: false };
+        if (codeOf(error) === lockTimedOut) return { granted: false, blockedBy: transactionOfOthers };
         throw error;
       }
     });

@@ -1,8 +1,11 @@
 import type { Lock } from "@holdfast/core";
 import {
+  type AcquireReply,
+  type AcquireRequest,
   assertOptions,
   checkInteger,
   checkType,
+  closedError,
   type Floor,
   type FloorRequest,
   type LockNode,
@@ -186,11 +189,16 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     send: (payload) => claims.run({ name: "", text: "SELECT pg_notify($1, $2)" }, [channel, payload]),
     announce: (names) => claims.run(statements.watch, [arrayOf(names)]),
   });
+  let isClosed = false;
+  const acquire = async (request: AcquireRequest): Promise<AcquireReply> => {
+    if (isClosed) throw closedError(request.resources);
+    return claims.acquire(request);
+  };
   return {
     name,
     suggestedTimeoutMs,
     verifiesServer: verifyServer,
-    acquire: (request) => (check ? check.vote(request, () => claims.acquire(request)) : claims.acquire(request)),
+    acquire: (request) => (check ? check.vote(request, () => acquire(request)) : acquire(request)),
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),
@@ -199,7 +207,10 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     ...(wakeUps && {
       watch: (resources, onReleased) => notifications.watch(resources.map(storedName), resources, onReleased),
     }),
-    close: () => notifications.close(),
+    async close() {
+      isClosed = true;
+      await notifications.close();
+    },
     async holds(transaction, { resources, owner, fence }) {
       const values = [arrayOf(resources.map(storedName)), asciiOf(owner), fence];
       const rows = await runIn(transaction, statements.holds, values);

@@ -159,7 +159,10 @@ describe("holds()", () => {
     await client.query("PREPARE TRANSACTION 'later'");
     client.release(true);
     await expire();
-    expect(await rival.tryAcquire("invoice:42")).toBeNull();
+    const blocked = rival.acquire("invoice:42", { waitTimeoutMs: 0 });
+    await expect(blocked).rejects.toThrow(
+      "postgres denied (blocked by a transaction that has locked the row, as holds() does)",
+    );
     await pool.query("COMMIT PREPARED 'later'");
     expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
   });

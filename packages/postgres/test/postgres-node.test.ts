@@ -321,7 +321,7 @@ describe("waits", () => {
     await node.acquire({ ...claim("alice", "r"), ttlMs: 1 });
     await expect.poll(async () => (await node.inspect("r")).owner).toBeNull();
     await blocker.query(`BEGIN; SELECT FROM "${table}" FOR UPDATE`);
-    expect(await node.acquire({ ...claim("bob", "r"), timeoutMs: 200 })).toEqual({ granted: false });
+    expect(await node.acquire({ ...claim("bob", "r"), timeoutMs: 200 })).toMatchObject({ granted: false });
     await blocker.query("COMMIT");
     blocker.release();
     expect((await own.query("SELECT pg_backend_pid() AS pid")).rows).toEqual(rows);
@@ -502,6 +502,20 @@ describe("notifications", () => {
     await lock.release();
     await unwatch?.();
     await own.end();
+  });
+
+  test("acquire() and watch() reject after close(), extend() and release() do not", async () => {
+    const node = nodeOver();
+    await node.acquire(claim("a", "r"));
+    await node.close();
+    const isClosed = "the node is closed";
+    await expect(new Redlock([node]).acquire("s", { waitTimeoutMs: 60_000 })).rejects.toThrow(
+      `postgres failed: ${isClosed}: create another one`,
+    );
+    await expect(node.watch?.(["r"], () => {})).rejects.toThrow(isClosed);
+    const again = { resources: ["r"], owner: "a", ttlMs: 60_000, fence: 1, rejoin: false, timeoutMs };
+    expect(await node.extend(again)).toMatchObject({ held: true });
+    expect(await node.release(again)).toEqual({ released: true });
   });
 
   test("a process that only watches ends by itself", async () => {

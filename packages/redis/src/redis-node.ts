@@ -1,4 +1,5 @@
 import {
+  closedError,
   type Floor,
   type FloorRequest,
   type LockNode,
@@ -41,7 +42,7 @@ export interface RedisNode extends LockNode {
 
   /**
    * Ends all watches and closes their connection, the only thing that the node owns. The client stays open, and locks
-   * can still be acquired, extended and released; only `watch` rejects from then on. Safe to call more than once.
+   * can still be extended and released; `acquire` and `watch` reject from then on. Safe to call more than once.
    */
   close(): Promise<void>;
 }
@@ -71,10 +72,12 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     : undefined;
   const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
   const notifications = openSubscriber && new Notifications(openSubscriber);
+  let isClosed = false;
 
   // This and the next two are not `async`, because that creates more promises per operation.
   const acquire: RedisNode["acquire"] = (request) => {
     try {
+      if (isClosed) throw closedError(request.resources);
       const record = encoder.acquire(request);
       const { timeoutMs } = request;
       if (!connection.isReady(record.key)) return sender.afterConnecting(record, timeoutMs, () => acquire(request));
@@ -112,6 +115,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     inspect: async (resource) => sender.inspect(encoder.inspect(resource, 100)),
 
     async close() {
+      isClosed = true;
       notifications?.close();
     },
 

@@ -58,6 +58,16 @@ describe("error messages and outcomes", () => {
     expect({ code, count: resources.length }).toEqual({ code: "QUORUM_UNREACHABLE", count: 130_000 });
   });
 
+  it("acquire() says what blocks it if that is no claim", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
+    for (const each of nodes) each.fault = () => ({ answer: { granted: false, blockedBy: "a transaction" } });
+    const { message, outcomes } = await errorOf(clock.until(redlock.acquire("r")));
+    expect(message).toContain("a denied (blocked by a transaction)");
+    expect(outcomes[0]).toEqual({ node: "a", kind: "denied", blockedBy: "a transaction" });
+    for (const each of nodes) each.fault = () => ({ answer: { granted: false, blockedBy: 7 } });
+    expect((await errorOf(clock.until(redlock.acquire("r")))).message).toContain("a denied, b denied");
+  });
+
   it("acquire() reports a key that never expires", async () => {
     const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 100 });
     for (const each of nodes) each.fault = () => ({ answer: { granted: false, retryAfterMs: Infinity } });

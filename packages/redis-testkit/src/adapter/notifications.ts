@@ -118,11 +118,12 @@ export function watchLifetime({ server, connected }: Tools): void {
     const before = await connectionsOf(command);
     const heard = vi.fn();
     const unwatch = await node.watch?.(["r"], heard);
+    expect(await node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
     await node.close();
     await node.close();
     await eventually(async () => expect(await connectionsOf(command)).toBe(before));
-    expect(await node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
     expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+    await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow("the node is closed: create another one");
     await expect(node.watch?.(["r"], heard)).rejects.toThrow("the node is closed");
     await unwatch?.();
     expect(heard).not.toHaveBeenCalled();
