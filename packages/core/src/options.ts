@@ -4,6 +4,7 @@ import { isLabel } from "./errors.ts";
 import { driftMs, validityMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { Nesting } from "./nesting.ts";
 import { majorityOf, type NodeSets, type Quorum } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 
@@ -79,6 +80,12 @@ export interface RedlockOptions extends LockOptions {
    * change, or skip a stage of it. Default 0.
    */
   readonly generation?: number | undefined;
+  /**
+   * Makes a call within the routine of `using` that would wait for the lock around it reject at once with a
+   * {@link LockHeldError}: a `Nesting` of `@holdfast/core/nesting`, for this `Redlock` alone. Without it, such a call waits for
+   * all of `waitTimeoutMs`.
+   */
+  readonly nesting?: Nesting | undefined;
 }
 
 /** Complete, checked options. A field is undefined only if its absence has a meaning. */
@@ -133,7 +140,7 @@ const lockDefaults = {
 const defaults = { ...lockDefaults, driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 400 };
 const lockOptionNames = Object.keys(lockDefaults);
 const settingNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
-const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", "generation"];
+const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", "generation", "nesting"];
 /** The options that a call cannot have. */
 const ownOptionNames = redlockOptionNames.filter((name) => !lockOptionNames.includes(name));
 
@@ -149,7 +156,7 @@ interface ParsedOptions {
 }
 
 /**
- * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `maxWaiters` and
+ * Checks the options of a `Redlock`, except those that it uses itself: `observer`, `clock`, `nesting`, `maxWaiters` and
  * `generation`.
  *
  * @param options the options as the caller passed them

@@ -14,6 +14,7 @@ import { type Health, healthOf, type Inspection, inspectResource } from "./inspe
 import { type ClockReading, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { Nesting } from "./nesting.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
 import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
@@ -55,6 +56,7 @@ export class Redlock implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #settingsFor: (options: LockOptions) => Settings;
   readonly #queues: LocalQueues;
+  readonly #nesting: Nesting | undefined;
   #closing: Promise<void> | undefined;
 
   /**
@@ -77,10 +79,12 @@ export class Redlock implements AsyncDisposable {
     const { settings, settingsFor } = parseRedlockOptions(options, sets);
     this.#settings = settings;
     this.#settingsFor = settingsFor;
-    const { observer, clock = systemClock, maxWaiters = 10_000, generation = 0 } = options;
+    const { observer, clock = systemClock, maxWaiters = 10_000, generation = 0, nesting } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
     assertObserver(observer, observerNames, "an observer");
     checkInteger("maxWaiters", maxWaiters);
+    if (nesting !== undefined) checkMethods("nesting", ["run", "lockAround"], nesting);
+    this.#nesting = nesting;
     const epoch = epochOf(generation, sets.isJoint);
     const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
@@ -191,7 +195,8 @@ export class Redlock implements AsyncDisposable {
     if (typeof routine !== "function") throw wrong("routine", "a function", routine, TypeError);
     const lock = await this.#acquire(resources, options, { mayWait: true, autoExtend: true });
     try {
-      const result = await routine(lock);
+      const run = () => routine(lock);
+      const result = await (this.#nesting ? this.#nesting.run(lock, this.#settingsOf(options), run) : run());
       if (lock.lost !== undefined) throw lock.lost;
       return result;
     } finally {
@@ -287,11 +292,15 @@ export class Redlock implements AsyncDisposable {
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 
+  #settingsOf(options: LockOptions | undefined): Settings {
+    return options === undefined ? this.#settings : this.#settingsFor(options);
+  }
+
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind & { mayWait: true }): Promise<HeldLock>;
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const settings = options === undefined ? this.#settings : this.#settingsFor(options);
+    const settings = this.#settingsOf(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;
@@ -302,6 +311,12 @@ export class Redlock implements AsyncDisposable {
     let failure: AttemptFailed | undefined;
     try {
       this.#assertOpen("lock", resources, signal);
+      const around = mayWait ? this.#nesting?.lockAround(resources, settings) : undefined;
+      if (around !== undefined) {
+        throw new LockHeldError(
+          ...failureDetails("lock", { ...settings, resources, nodes: this.nodes }, noVotes, around),
+        );
+      }
       waiter = this.#queues.enqueue(resources, settings, mayWait);
       for (;;) {
         if (waiter.state === "queued") {

@@ -28,6 +28,7 @@ const allowedForRedlock: Record<keyof LockOptions | ServerOption, (value: unknow
   retryDelayMaxMs: (value) => isFrom(value, 25),
   maxWaiters: (value) => Number.isSafeInteger(value) && (value as number) > 0,
   generation: (value) => Number.isSafeInteger(value) && isFrom(value, 0) && value < 2 ** 50,
+  nesting: (value) => ["run", "lockAround"].every((method) => typeof Object(value)[method] === "function"),
 };
 
 function isFrom(value: unknown, least: number): value is number {
