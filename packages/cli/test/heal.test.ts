@@ -64,8 +64,25 @@ test("heal: --json prints one line", async () => {
   await setCounter(`${addresses[2]}`, "x", 6);
   const { out } = await runCli(["heal", `${names[1]}`, "--settle", "0", "--json"], { env });
   expect(JSON.parse(out)).toEqual({
-    ...{ nodes: [names[1]], floor: 8, epoch: 0, read: [names[0], names[2]], counters: 2, dryRun: false },
+    ...{ nodes: [names[1]], floor: 8, epoch: 0, read: [names[0], names[2]], empty: [], counters: 2, dryRun: false },
   });
+});
+
+test("heal: warns of a server that it has read and that has no counters, unlike others", async () => {
+  const { addresses, names, env } = await createFiles();
+  const [lost, empty] = names;
+  await setCounter(`${addresses[2]}`, "x", 7);
+  const { code, out, err } = await runCli(["heal", `${lost}`, "--settle", "0"], { env });
+  expect({ code, out, err: err.split("\n").at(-2) }).toEqual({
+    code: 0,
+    out: expect.stringContaining("floor  8:"),
+    err:
+      `holdfast: warning: ${empty} has no fence counters and no floor, unlike others: if they were lost, this floor may ` +
+      `be too low. Heal all together: holdfast heal ${lost} ${empty}`,
+  });
+  const { out: json, err: again } = await runCli(["heal", `${lost}`, "--dry-run", "--json"], { env });
+  expect(JSON.parse(json)).toMatchObject({ empty: [empty] });
+  expect(again).toContain(`warning: ${empty} has`);
 });
 
 test("heal: reads again after --settle, and waits for it on standard error", async () => {

@@ -31,6 +31,11 @@ export interface Healed {
   readonly epoch: number;
   /** The names of the nodes whose counters were read. */
   readonly read: readonly string[];
+  /**
+   * The names of those that had neither a counter nor a floor, although others had. They may have lost their counters as
+   * well, and with them tokens above the floor: heal them together with these nodes.
+   */
+  readonly empty: readonly string[];
   /** How many counters were read. */
   readonly counters: number;
 }
@@ -80,7 +85,7 @@ export async function heal(
   if (lost.size === 0 || targets.length < lost.size) {
     throw new RangeError("names must be those of nodes in the list, one at least");
   }
-  const [, next] = quorums;
+  const [before, next] = quorums;
   const sources = quorums
     .filter((set) => set.nodes.some(({ name }) => lost.has(name)))
     .map(({ which, nodes: members, needed: quorum }) => ({
@@ -95,14 +100,21 @@ export async function heal(
     );
   }
   const subject = [...lost].join(", ");
+  const empty = new Set<string>();
   const readOthers = async (): Promise<Healed> => {
     const contents = await operation.onQuorum(`read the counters to heal ${subject}`, sources, (node) =>
       operation.read(node, { claims: false }),
     );
     if (next) assertNotLater(contents, clientEpoch, next);
     const all = [...contents.values()];
-    const floor = 1 + Math.max(...all.map(({ highest }) => highest));
+    const highest = Math.max(...all.map((content) => content.highest));
+    const floor = 1 + highest;
     const latest = Math.max(...all.map(({ epoch }) => epoch));
+    for (const [node, content] of contents) {
+      // A node that only joins a set gets its floor together with the epoch of clients that may leave the old one.
+      const isNew = !before?.nodes.includes(node) && latest < clientEpoch + 3;
+      if (content.highest === 0 && highest > 0 && !isNew) empty.add(node.name);
+    }
     const epochFor = (node: LockNode): number => (next ? Math.min(latest, latestOf(node, clientEpoch, next)) : latest);
     const target = [{ which: "nodes", nodes: targets, needed: targets.length }];
     await operation.onQuorum(`heal ${subject}`, target, (node) =>
@@ -111,7 +123,7 @@ export async function heal(
     const epoch = Math.min(...targets.map(epochFor));
     const counters = all.reduce((sum, content) => sum + content.counters, 0);
     const read = [...contents.keys()].map(({ name }) => name);
-    return { nodes: targets.map(({ name }) => name), floor, epoch, read, counters };
+    return { nodes: targets.map(({ name }) => name), floor, epoch, read, empty: [...empty], counters };
   };
   const first = await readOthers();
   if (operation.settleMs === 0) return first;

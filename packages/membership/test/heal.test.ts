@@ -64,6 +64,29 @@ describe("heal()", () => {
     await expect(heal([memoryNode({ name: "x" })], "x", { clock })).rejects.toThrow("0 other nodes are left, 1 needed");
   });
 
+  it("heal() names the nodes it has read that keep nothing, unlike others: they may have lost their counters as well", async () => {
+    const { clock, nodes, inner, lock, loseAll } = servers("abcde");
+    expect(await clock.until(heal(nodes, "e", { ...quick, clock }))).toMatchObject({ empty: [] });
+    await lock("abcde", "r");
+    loseAll("b");
+    await inner("c").raiseFloor({ floor: 5_000, epoch: 0, timeoutMs: 50 });
+    const healing = heal(nodes, "e", { clock, settleMs: 10_000 });
+    await clock.advance(5_000);
+    await inner("b").acquire({ resources: ["r"], owner: "later", ttlMs: 1_000, fenceHint: 1, timeoutMs: 50 });
+    expect(await clock.until(healing)).toMatchObject({ read: ["a", "b", "c", "d"], empty: ["b"] });
+    expect(await clock.until(heal(nodes, ["b", "e"], { ...quick, clock }))).toMatchObject({ empty: [] });
+  });
+
+  it("heal() expects nothing of nodes that join a set, until the clients may leave the old one", async () => {
+    const { clock, nodes, inner, lock, loseAll } = servers("abcde");
+    await lock("abc", "r");
+    for (const name of "de") loseAll(name);
+    const joint = { old: nodes.slice(0, 3), new: nodes.slice(2) };
+    expect(await clock.until(heal(joint, "c", { ...quick, clock }))).toMatchObject({ empty: [] });
+    await inner("d").raiseFloor({ floor: 5_000, epoch: 4, timeoutMs: 50 });
+    expect(await clock.until(heal(joint, "c", { ...quick, clock }))).toMatchObject({ empty: ["e"] });
+  });
+
   it("heal() takes the floors and the highest epoch of the other nodes over", async () => {
     const { clock, nodes, inner } = servers("abc");
     await inner("a").raiseFloor({ floor: 5_000, epoch: 3, timeoutMs: 50 });

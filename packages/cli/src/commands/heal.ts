@@ -75,6 +75,7 @@ async function heal(plan: Plan, { json }: HealArguments, options: ServerOptions)
       return healServers(plan, options, service, signals.interrupted);
     });
     print(json ? JSON.stringify({ ...healed, dryRun: plan.isDry }) : textOf(healed, plan));
+    if (healed.empty.length > 0) printMessage(warningOf(healed));
     return exitCodes.ok;
   } catch (error) {
     if (!signals.interrupted.aborted) throw error;
@@ -134,4 +135,12 @@ function textOf({ nodes, floor, epoch, read, counters }: Healed, { isDry }: Plan
     `  floor  ${floor}: no later token is below it`,
     ...(epoch > 0 ? [`  serves ${servedBy(epoch)}`] : []),
   ].join("\n");
+}
+
+function warningOf({ nodes, empty }: Healed): string {
+  const have = empty.length === 1 ? "has" : "have";
+  return (
+    `warning: ${listed(empty)} ${have} no fence counters and no floor, unlike others: if they were lost, this floor may ` +
+    `be too low. Heal all together: holdfast heal ${[...nodes, ...empty].join(" ")}`
+  );
 }
