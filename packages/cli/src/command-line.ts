@@ -107,6 +107,7 @@ export function makeParser(
     .parserConfiguration(parserConfiguration)
     .demandCommand(1, 1, "Name a command", "Name one command")
     .strict()
+    .recommendCommands()
     .version(version)
     .help()
     .epilogue(exitCodesHelp)
@@ -117,6 +118,7 @@ export function makeParser(
     .fail((message, error) => {
       // An error that a command's handler throws arrives without a message.
       if (!message) throw error;
-      throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
+      const problem = message.replaceAll(/\s+/g, " ");
+      throw new UsageError(`${problem}${problem.endsWith("?") ? " See" : "; see"} holdfast --help`);
     });
 }

@@ -36,6 +36,8 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 test.each([
+  ["lsit", "Did you mean list? See holdfast --help"],
+  ["inspct x --memory", "Did you mean inspect? See holdfast --help"],
   ["frobnicate", "Unknown argument: frobnicate; see holdfast --help"],
   ["run", "Not enough non-option arguments"],
   ["run x --memory", "no command to run: write it after --"],
