@@ -64,13 +64,23 @@ function generationAdvice(outcomes: readonly NodeOutcome[] = []): string {
     : "";
 }
 
-/** Returns a line with the reason for each server that is not connected. */
-export function connectionProblems(servers: readonly Server[]): string {
-  return servers
-    .map(({ name, connectionError }) => ({ name, error: connectionError() }))
-    .filter(({ error }) => error !== undefined)
-    .map(({ name, error }) => `\n  ${name}: ${reasonOf(error as NodeJS.ErrnoException)}`)
-    .join("");
+/**
+ * Returns a line with the reason for each server that is not connected.
+ *
+ * @param told the failures of an error, whose message already has most of the reasons
+ */
+export function connectionProblems(
+  servers: readonly Server[],
+  told: readonly Pick<NodeOutcome, "node" | "error">[] = [],
+): string {
+  const lines = servers.flatMap(({ name, connectionError }) => {
+    const problem = connectionError();
+    if (problem === undefined) return [];
+    const reason = reasonOf(problem);
+    const isTold = told.some(({ node, error }) => node === name && error?.message.includes(reason));
+    return isTold ? [] : `\n  ${name}: ${reason}`;
+  });
+  return lines.join("");
 }
 
 /**

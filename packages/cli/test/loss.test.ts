@@ -83,13 +83,16 @@ test("run: does not wait for a server that hangs", async () => {
   expect(outcome).toEqual({ code: 0, out: "mine\n", err: "" });
 });
 
-test("run: exits with 69 when too few servers reply, and gives the reason for each", async () => {
+test("run: exits with 69 when too few servers reply, and gives the reason for each once", async () => {
   const down = await Promise.all([freePort(), freePort()]);
   const nodes = [servers.all[0]?.url, ...down.map((port) => `127.0.0.1:${port}`)].join(",");
   const outcome = await runCli(["run", "none", "--no-wait", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes } });
   expect(outcome).toMatchObject({ code: 69, out: "" });
   expect(outcome.err).toContain("could not lock none: 0 of 3 nodes granted, 2 needed");
-  for (const port of down) expect(outcome.err).toContain(`127.0.0.1:${port}: connect ECONNREFUSED`);
+  for (const port of down) {
+    expect(outcome.err).toContain(`127.0.0.1:${port} failed: the client is not connected: connect ECONNREFUSED`);
+    expect(outcome.err.split(`ECONNREFUSED 127.0.0.1:${port}`)).toHaveLength(2);
+  }
 });
 
 test("run: waits for servers that start later", async () => {
@@ -113,6 +116,8 @@ test("release: exits with 69 when too few servers reply", async () => {
   for (const server of servers.all) await server.command("SET", "lock:partly", "somebody", "PX", 60_000);
   await kill(0, 1, 2);
   const outcome = await runCli(["release", "partly", "--owner", "somebody", "--yes"], { env: servers.env });
+  const refusals = outcome.out.split("\n").filter((line) => / +connect ECONNREFUSED 127/.test(line));
+  expect(refusals).toHaveLength(6); // of the inspection before, and of the release
   expect(outcome).toMatchObject({
     code: 69,
     err: "holdfast: 2 of 5 servers replied: on the others, the lock ends with its ttl\n",

@@ -15,6 +15,7 @@ import {
 } from "../options/server-options.ts";
 import { print, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
+import type { Server } from "../servers/server.ts";
 import { setsOf } from "../servers/sets.ts";
 import { listenToSignals } from "../signals.ts";
 
@@ -117,7 +118,7 @@ async function take(
     return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
   } catch (error) {
     display.end();
-    throw await explained(error, { step, json }, change, migrating, connectionProblems(servers));
+    throw await explained(error, { step, json }, change, migrating, servers);
   }
 }
 
@@ -127,7 +128,7 @@ async function explained(
   { step, json }: Pick<Plan, "step" | "json">,
   change: Change,
   migrating: Migration,
-  problems: string,
+  servers: readonly Server[],
 ): Promise<unknown> {
   const { MembershipError } = await import("@holdfast/membership");
   if (!(error instanceof MembershipError)) return error;
@@ -138,5 +139,8 @@ async function explained(
   const isTooEarly = claims.length === 0 && failures.length === 0;
   const rest =
     status === null ? "" : `\n  ${isTooEarly ? nextText(status, change) : remainderText(status, change, step)}`;
-  return new Failure(message + problems + rest, failures.length > 0 ? exitCodes.noQuorum : exitCodes.no);
+  return new Failure(
+    message + connectionProblems(servers, failures) + rest,
+    failures.length > 0 ? exitCodes.noQuorum : exitCodes.no,
+  );
 }

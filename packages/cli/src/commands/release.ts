@@ -3,12 +3,13 @@ import { createInterface } from "node:readline/promises";
 import type { Inspection, LockNode } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { reasonOf, withUsageErrors } from "../failures.ts";
-import { holderOf, inspectionText, ownersOn } from "../inspect/inspection-report.ts";
+import { withUsageErrors } from "../failures.ts";
+import { holderOf, inspectionText, ownersOn, problemOf } from "../inspect/inspection-report.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
+import type { Server } from "../servers/server.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 import { within } from "../within.ts";
 
@@ -73,7 +74,12 @@ async function release(
   }
 
   const releases = await releaseEverywhere(nodes, resource, owner, nodeTimeoutMs);
-  print(`\n${table(["server", "release"], releases.map(rowOf))}`);
+  print(
+    `\n${table(
+      ["server", "release"],
+      releases.map((each, index) => rowOf(each, servers[index])),
+    )}`,
+  );
   const answers = releases.filter(({ released }) => released !== undefined).length;
   if (haveQuorum(setsOf(releases, joint), ({ released }) => released !== undefined)) return exitCodes.ok;
   printMessage(`${answers} of ${nodes.length} servers replied: on the others, the lock ends with its ttl`);
@@ -84,8 +90,8 @@ function stateOf(inspection: Inspection): string {
   return inspection.state === "held" ? `it is held by ${holderOf(inspection)}` : "it is free";
 }
 
-function rowOf({ node, released, error }: Release): string[] {
-  if (error !== undefined) return [node, colors.red(reasonOf(error))];
+function rowOf({ node, released, error }: Release, server: Server | undefined): string[] {
+  if (error !== undefined) return [node, colors.red(problemOf(error, server))];
   return [node, released ? colors.green("released") : "did not hold it"];
 }
 

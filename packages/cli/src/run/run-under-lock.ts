@@ -1,4 +1,4 @@
-import type { Lock, LockOptions, Redlock } from "@holdfast/core";
+import type { Lock, LockError, LockOptions, Redlock } from "@holdfast/core";
 import type { Permits, Slot } from "@holdfast/core/semaphore";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
@@ -63,12 +63,14 @@ async function acquire(
     return undefined;
   } catch (error) {
     if (interrupted.aborted) return undefined;
-    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    const { code, message, outcomes } = error as LockError;
     if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") {
       const reason = permits === undefined ? await conflictMessage(redlock, resources, waitMs) : message;
       throw new Failure(reason, conflictExitCode);
     }
-    if (code === "QUORUM_UNREACHABLE") throw new Failure(message + connectionProblems(servers), exitCodes.noQuorum);
+    if (code === "QUORUM_UNREACHABLE") {
+      throw new Failure(message + connectionProblems(servers, outcomes), exitCodes.noQuorum);
+    }
     throw error;
   }
 }
