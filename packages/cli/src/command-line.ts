@@ -103,7 +103,10 @@ export function makeParser(
     .usage("$0 <command>\n\nDistributed locks over Redis, PostgreSQL, etcd or SQLite, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
     .command([...commands])
-    .completion("completion", "Print a script that completes commands and options, for bash and zsh")
+    .completion(
+      "completion",
+      "Print a script that completes commands and options, for bash and zsh; there is none for fish",
+    )
     .parserConfiguration(parserConfiguration)
     .demandCommand(1, 1, "Name a command", "Name one command")
     .strict()

@@ -1,6 +1,7 @@
 import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { shell } from "./support/page.ts";
 import {
   isAlive,
   killLater,
@@ -27,6 +28,23 @@ test("--help lists the commands and the exit codes, and the options of a command
   for (const word of ["--node", "--wait", "--no-wait", "--kill-after", "default: 10s"]) expect(run.out).toContain(word);
   expect(await runCli(["run", "--help=true"])).toEqual(run);
   expect(general.out + run.out).not.toContain(escapeCode);
+});
+
+test("run --help names the environment variables, and its examples run", async () => {
+  const { out: help } = await runCli(["run", "--help"]);
+  for (const name of ["NODES", "FENCE", "RESOURCE", "OWNER"])
+    expect(help).toMatch(new RegExp(`^ +HOLDFAST_${name} +\\w`, "m"));
+  const [, examples = ""] = /^Examples:\n([\s\S]+?)\n\n/m.exec(help) ?? [];
+  const inFolder = await shell([]);
+  const { code, out, err } = await inFolder(
+    `for name in backup.sh report; do printf '#!/bin/sh\necho "$0 $@"' >$name; chmod +x $name; done\n${examples}`,
+    servers.env,
+  ).ended;
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^\.\/backup\.sh \n\.\/report \d{16}\n$/),
+    err: "",
+  });
 });
 
 test("--version prints the version of the package", async () => {

@@ -3,6 +3,7 @@ import { type Level, levels } from "../doctor/levels.ts";
 import { renderReport } from "../doctor/render.ts";
 import { examine, type Report } from "../doctor/report.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
+import { json } from "../options/definitions.ts";
 import {
   readServerOptions,
   type ServerArguments,
@@ -32,12 +33,8 @@ export const doctorCommand: CommandModule<object, DoctorArguments> = {
       )
       .options({
         require: { choices: levels, default: "exclusion", describe: "Exit with 1 unless this level is reached" },
-        json: { type: "boolean", describe: "Print one line of JSON" },
-      })
-      .epilogue(
-        "Exit codes:\n  0   the required level is reached\n  1   the required level is not reached\n" +
-          "  64  the command line or the configuration is wrong\n  69  too few servers can be reached",
-      ) as unknown as Argv<DoctorArguments>,
+        json,
+      }) as unknown as Argv<DoctorArguments>,
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to inspect");

@@ -2,9 +2,10 @@ import type { LockNode } from "@holdfast/core";
 import { servedBy } from "@holdfast/core/node";
 import type { Healed } from "@holdfast/membership";
 import type { Argv, CommandModule } from "yargs";
-import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
+import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { showingProgress } from "../membership/progress.ts";
+import { json, text } from "../options/definitions.ts";
 import { parseDuration } from "../options/duration.ts";
 import {
   only,
@@ -49,16 +50,14 @@ export const healCommand: CommandModule<object, HealArguments> = {
       .positional("server", { type: "string", describe: "The servers to heal, by their names: host:port" })
       .options({
         settle: {
-          type: "string",
-          requiresArg: true,
+          ...text,
           describe:
             "The longest ttl of any lock, less the time since the servers came back: how long attempts from before may " +
             `still become locks (default: ${defaultSettle})`,
         },
         "dry-run": { type: "boolean", describe: "Read, and say what would be written" },
-        json: { type: "boolean", describe: "Print one line of JSON" },
-      })
-      .epilogue(exitCodesHelp) as unknown as Argv<HealArguments>,
+        json,
+      }) as unknown as Argv<HealArguments>,
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to heal");

@@ -4,6 +4,7 @@ import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { inspectionRecord, inspectionText } from "../inspect/inspection-report.ts";
 import { printingChanges, redrawing, watch } from "../inspect/watch.ts";
+import { json, text } from "../options/definitions.ts";
 import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
@@ -28,11 +29,10 @@ export const inspectCommand: CommandModule<object, InspectArguments> = {
       .usage("$0 inspect <resource> [options]\n\nShows the holder of a lock, by majority and by server.")
       .positional("resource", { type: "string", describe: "The resource" })
       .options({
-        json: { type: "boolean", describe: "Print one line of JSON" },
+        json,
         watch: { type: "boolean", describe: "Refresh repeatedly; in a pipe, print every change" },
         interval: {
-          type: "string",
-          requiresArg: true,
+          ...text,
           implies: "watch",
           describe: `Time between two refreshes (default: ${defaultInterval})`,
         },

@@ -5,6 +5,7 @@ import { reasonOf, withUsageErrors } from "../failures.ts";
 import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
+import { json, text } from "../options/definitions.ts";
 import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
@@ -37,13 +38,12 @@ export const listCommand: CommandModule<object, ListArguments> = {
       )
       .positional("pattern", { type: "string", describe: "A glob for resources, such as 'invoice:*' (default: all)" })
       .options({
-        limit: { type: "string", requiresArg: true, describe: `The most locks to list (default: ${defaults.limit})` },
+        limit: { ...text, describe: `The most locks to list (default: ${defaults.limit})` },
         timeout: {
-          type: "string",
-          requiresArg: true,
+          ...text,
           describe: `Timeout of the search on each server (default: ${defaults.timeout})`,
         },
-        json: { type: "boolean", describe: "Print one line of JSON" },
+        json,
       }) as unknown as Argv<ListArguments>,
   handler: async (args) => {
     const limit = readLimit(args);

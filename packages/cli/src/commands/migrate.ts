@@ -1,10 +1,11 @@
 import type { Migration, MigrationStatus } from "@holdfast/membership";
 import type { Argv, CommandModule } from "yargs";
-import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
+import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { claimRecords, claimsTable } from "../membership/claims.ts";
 import { showingProgress } from "../membership/progress.ts";
 import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
+import { json, text } from "../options/definitions.ts";
 import { parseDuration } from "../options/duration.ts";
 import {
   only,
@@ -53,20 +54,17 @@ export const migrateCommand: CommandModule<object, MigrateArguments> = {
       .positional("step", { choices: steps, type: "string", describe: "The step; status changes nothing" })
       .options({
         "watch-for": {
-          type: "string",
-          requiresArg: true,
+          ...text,
           describe:
             "How long no client of an earlier stage may hold a lock before join and end refuse such clients " +
             `(default: ${defaults.watchFor})`,
         },
         settle: {
-          type: "string",
-          requiresArg: true,
+          ...text,
           describe: `How long join and end wait for locks of such clients to end (default: ${defaults.settle})`,
         },
-        json: { type: "boolean", describe: "Print one line of JSON" },
-      })
-      .epilogue(exitCodesHelp) as unknown as Argv<MigrateArguments>,
+        json,
+      }) as unknown as Argv<MigrateArguments>,
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
     if (options.joint === undefined) {

@@ -5,6 +5,7 @@ import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionText, ownersOn, problemOf } from "../inspect/inspection-report.ts";
+import { text } from "../options/definitions.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
@@ -40,8 +41,7 @@ export const releaseCommand: CommandModule<object, ReleaseArguments> = {
       .positional("resource", { type: "string", describe: "The locked resource" })
       .options({
         owner: {
-          type: "string",
-          requiresArg: true,
+          ...text,
           demandOption: true,
           describe: "The owner of the lock, as inspect shows it; locks of other owners are not released",
         },

@@ -1,10 +1,18 @@
 import type { Argv, CommandModule, Options } from "yargs";
-import { exitCodes, exitCodesHelp, UsageError } from "../exit-codes.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
 import { readPlainArguments } from "../options/plain-arguments.ts";
-import { only, serverOptionDefinitions, withServerOptions } from "../options/server-options.ts";
+import { only, serverOptionDefinitions } from "../options/server-options.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
-import { defaultKillAfter, readSupervised, type SupervisedArguments, supervised } from "./supervised.ts";
+import {
+  flag,
+  readSupervised,
+  type SupervisedArguments,
+  supervised,
+  supervisedOptions,
+  text,
+  withSupervisedOptions,
+} from "./supervised.ts";
 
 interface RunArguments extends SupervisedArguments {
   readonly resource: readonly string[] | undefined;
@@ -17,10 +25,6 @@ interface RunArguments extends SupervisedArguments {
 
 const defaultWait = "10s";
 
-const group = "Lock:";
-const text = { type: "string", requiresArg: true, group } as const;
-
-const flag = { type: "boolean", group } as const;
 const lockOptions: Readonly<Record<string, Options>> = {
   wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaultWait})` },
   "no-wait": { ...flag, conflicts: "wait", describe: "Try once, without waiting" },
@@ -29,13 +33,9 @@ const lockOptions: Readonly<Record<string, Options>> = {
     alias: "E",
     describe: `Exit code when another owner holds the lock (default: ${exitCodes.held})`,
   },
-  "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
-  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaultKillAfter})` },
-  label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
   shared: { ...flag, conflicts: "permits", describe: "Share the lock with others that share it, as readers do" },
   permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
-  "process-group": { ...flag, describe: "Signal the command's whole process group" },
-  verbose: { ...flag, describe: "Report progress on standard error" },
+  ...supervisedOptions,
 };
 
 /** `holdfast run`: runs a command while it holds a lock. */
@@ -43,12 +43,14 @@ export const runCommand: CommandModule<object, RunArguments> = {
   command: "run <resource..>",
   describe: "Run a command while holding a lock: run backup -- ./backup.sh",
   builder: (yargs) =>
-    withServerOptions(
+    withSupervisedOptions(
       yargs
         .usage("$0 run <resource..> [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
         .positional("resource", { type: "string", describe: "The resources; several are locked together" })
-        .options(lockOptions),
-    ).epilogue(exitCodesHelp) as unknown as Argv<RunArguments>,
+        .example("$0 run backup --wait 2m -- ./backup.sh", "")
+        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", ""),
+      lockOptions,
+    ) as unknown as Argv<RunArguments>,
   handler: async (args) => {
     process.exitCode = await run(args);
   },

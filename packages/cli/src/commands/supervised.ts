@@ -1,7 +1,8 @@
 /** The common part of `run` and `lead`, which run a command while they hold a lock or a term. */
+import type { Argv, Options } from "yargs";
 import { UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
-import { only, readServerOptions, type ServerArguments } from "../options/server-options.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { printMessage } from "../output/print.ts";
 import { defaultLabel } from "../run/label.ts";
 import { type Audience, narrator } from "../run/narrator.ts";
@@ -19,8 +20,35 @@ export interface SupervisedArguments extends ServerArguments {
   readonly "--"?: readonly string[];
 }
 
-/** The default of `--kill-after`. */
-export const defaultKillAfter = "10s";
+const defaultKillAfter = "10s";
+
+/** An option of the lock with a value, and one without. */
+export const text = { type: "string", requiresArg: true, group: "Lock:" } as const;
+export const flag = { type: "boolean", group: "Lock:" } as const;
+
+/** The options of both commands. A term is a lock, too. */
+export const supervisedOptions: Readonly<Record<string, Options>> = {
+  "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
+  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaultKillAfter})` },
+  label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
+  "process-group": { ...flag, describe: "Signal the command's whole process group" },
+  verbose: { ...flag, describe: "Report progress on standard error" },
+};
+
+const environmentHelp = `Environment:
+  HOLDFAST_NODES     the servers, separated by spaces, unless options name them
+  HOLDFAST_FENCE     set for the command: the fencing token of the lock
+  HOLDFAST_RESOURCE  set for the command: the locked resource
+  HOLDFAST_OWNER     set for the command: the owner of the lock
+`;
+
+/** Adds the options to a command, and those of the servers. */
+export function withSupervisedOptions<Others>(
+  yargs: Argv<Others>,
+  options: Readonly<Record<string, Options>> = supervisedOptions,
+): Argv<Others> {
+  return withServerOptions(yargs.options(options).epilogue(environmentHelp)) as unknown as Argv<Others>;
+}
 
 /**
  * Reads the arguments of both commands.

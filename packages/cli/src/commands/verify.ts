@@ -3,6 +3,7 @@ import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { ownersOn, problemOf, rounded, timeOf } from "../inspect/inspection-report.ts";
+import { json } from "../options/definitions.ts";
 import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
@@ -32,7 +33,7 @@ export const verifyCommand: CommandModule<object, VerifyArguments> = {
       .positional("owner", { type: "string", describe: "The owner of the lock, as in HOLDFAST_OWNER" })
       .positional("fence", { type: "string", describe: "The fencing token, as in HOLDFAST_FENCE" })
       .options({
-        json: { type: "boolean", describe: "Print one line of JSON" },
+        json,
       }) as unknown as Argv<VerifyArguments>,
   handler: async (args) => {
     const fence = parseFence(args.fence);

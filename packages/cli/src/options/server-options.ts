@@ -1,10 +1,11 @@
 /** The options that all commands share: the servers, and how to use them. */
 import type { Argv, Options } from "yargs";
-import { UsageError } from "../exit-codes.ts";
+import { exitCodesHelp, UsageError } from "../exit-codes.ts";
 import { parseServerAddress, type ServerAddress } from "../servers/kinds.ts";
 import type { ConnectOptions, TlsOptions } from "../servers/server.ts";
 import type { JointPositions } from "../servers/sets.ts";
 import { type Config, readConfig, readText } from "./config-file.ts";
+import { text } from "./definitions.ts";
 import { parseDuration } from "./duration.ts";
 
 /** The validated options from the command line, the environment and the configuration file. */
@@ -43,40 +44,41 @@ export interface ServerArguments {
 /** The defaults. */
 const serverDefaults = { ttl: "30s", restartGuard: "0" } as const;
 
-const group = "Servers:";
-const text = { type: "string", requiresArg: true, group } as const;
+const server = { ...text, group: "Servers:" } as const;
 /** The definitions of the options for yargs. */
 export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
   node: {
-    ...text,
+    ...server,
     array: true,
-    describe: "A lock server, repeated for each: redis://, unix://, postgres://, etcd://, sqlite:PATH",
+    describe:
+      "A lock server, repeated for each: redis://, unix://, postgres://, etcd://, sqlite:PATH (default: those of " +
+      "HOLDFAST_NODES)",
   },
-  old: { ...text, array: true, describe: "A server of the old set, instead of --node, while the servers change" },
-  new: { ...text, array: true, describe: "A server of the new set; locks then need a majority of both sets" },
-  generation: { ...text, describe: "How many times the set of servers has changed before (default: 0)" },
-  config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
+  old: { ...server, array: true, describe: "A server of the old set, instead of --node, while the servers change" },
+  new: { ...server, array: true, describe: "A server of the new set; locks then need a majority of both sets" },
+  generation: { ...server, describe: "How many times the set of servers has changed before (default: 0)" },
+  config: { ...server, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
     type: "boolean",
-    group,
+    group: server.group,
     conflicts: ["node", "old", "new"],
     describe: "Lock inside this process only, without servers, for trials",
   },
-  prefix: { ...text, describe: "Prefix of the keys in Redis and etcd (default: lock: and lock/)" },
-  ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
+  prefix: { ...server, describe: "Prefix of the keys in Redis and etcd (default: lock: and lock/)" },
+  ttl: { ...server, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
   "node-timeout": {
-    ...text,
+    ...server,
     describe: "Timeout of each server (default: 1/20 of --ttl, at most 500ms; longer for slow stores)",
   },
-  "restart-guard": { ...text, describe: "How long a Redis server does not vote after its start (default: 0)" },
-  "tls-ca": { ...text, describe: "A PEM file with the certificates to trust" },
-  "tls-cert": { ...text, describe: "A PEM file with the certificate of this client" },
-  "tls-key": { ...text, describe: "A PEM file with the key of this client" },
+  "restart-guard": { ...server, describe: "How long a Redis server does not vote after its start (default: 0)" },
+  "tls-ca": { ...server, describe: "A PEM file with the certificates to trust" },
+  "tls-cert": { ...server, describe: "A PEM file with the certificate of this client" },
+  "tls-key": { ...server, describe: "A PEM file with the key of this client" },
 };
 
-/** Adds the options to a command. */
+/** Adds the options to a command, and the exit codes to its help. */
 export function withServerOptions<Others>(yargs: Argv<Others>): Argv<Others & ServerArguments> {
-  return yargs.options(serverOptionDefinitions) as unknown as Argv<Others & ServerArguments>;
+  return yargs.options(serverOptionDefinitions).epilogue(exitCodesHelp) as unknown as Argv<Others & ServerArguments>;
 }
 
 /**
