@@ -51,8 +51,8 @@ function scriptsOf({ exports = {}, bin = {} }: Manifest, files: readonly string[
 }
 
 /** Returns the pages of a package. The first release writes its CHANGELOG.md. */
-function pagesOf({ directory }: PackedPackage): string[] {
-  const pages = ["LICENSE", "README.md"];
+function pagesOf({ directory, manifest: { man = [] } }: PackedPackage): string[] {
+  const pages = ["LICENSE", "README.md", ...man.map((page) => basename(page))];
   return existsSync(join(directory, "CHANGELOG.md")) ? [...pages, "CHANGELOG.md"] : pages;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { replaceLinks } from "./markdown.ts";
 import { type Manifest, readManifest } from "./workspace.ts";
@@ -25,7 +25,7 @@ interface RootManifest {
 /** Stands for the repository until the root manifest names it. RFC 2606 reserves this host name. */
 const madeUpRepository = "https://example.com/holdfast";
 
-/** Writes the published manifest, README.md and CHANGELOG.md of a package beside its built code. */
+/** Writes the published manifest, README.md, CHANGELOG.md and manual pages of a package beside its built code. */
 export async function writeManifestAndPages(directory: string, workspace: string): Promise<void> {
   const folder = join(directory, publishedFolder);
   const manifest = (await readManifest(directory)) as PublicManifest;
@@ -41,6 +41,7 @@ export async function writeManifestAndPages(directory: string, workspace: string
     ...(repository === undefined && { private: true }), // can be packed and tried, but not published
   };
   await writeFile(join(folder, "package.json"), `${JSON.stringify(contents, null, 2)}\n`);
+  for (const page of manifest.man ?? []) await cp(join(directory, page), join(folder, page));
   for (const page of ["README.md", "CHANGELOG.md"]) {
     if (!existsSync(join(directory, page))) continue;
     await writeFile(join(folder, page), withAbsoluteLinks(await readFile(join(directory, page), "utf8"), home));

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requireRepository, withAbsoluteLinks, writeManifestAndPages } from "../lib/published-folder.ts";
@@ -68,6 +68,7 @@ describe("writeManifestAndPages()", () => {
       },
     },
     bin: { b: "./src/main.ts" },
+    man: ["./b.1"],
     scripts: { test: "c" },
     devDependencies: { d: "1" },
   };
@@ -86,8 +87,10 @@ describe("writeManifestAndPages()", () => {
         types: "./index.d.ts",
         exports: { ".": { require: "./index.js", default: "./esm/index.js" } },
         bin: { b: "./esm/main.js" },
+        man: ["./b.1"],
         publishConfig: { access: "public" },
       });
+      expect(await readFile(join(workspace, "packages/a/dist/package/b.1"), "utf8")).toBe(".TH B 1\n");
     });
   });
 
@@ -101,6 +104,7 @@ describe("writeManifestAndPages()", () => {
     const directory = join(workspace, "packages/a");
     await mkdir(join(directory, "dist/package"), { recursive: true });
     await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+    await writeFile(join(directory, "b.1"), ".TH B 1\n");
     await writeManifestAndPages(directory, workspace);
     return readManifest(join(directory, "dist/package"));
   }

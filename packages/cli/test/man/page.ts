@@ -1,0 +1,94 @@
+import type { Options, PositionalOptions } from "yargs";
+import { commands } from "../../src/command-line.ts";
+import { exitCodesHelp } from "../../src/exit-codes.ts";
+import { serverOptionDefinitions } from "../../src/options/server-options.ts";
+
+/** Returns the manual page, in roff, with the texts of `--help`. */
+export function manPage(): string {
+  const helps = commands.map(({ builder }) => callsOf(builder as (yargs: unknown) => void));
+  const [environment = ""] = helps.flatMap(({ epilogue }) => epilogue).map(([text]) => text as string);
+  const examples = helps.flatMap(({ example }) => example).map(([line]) => line as string);
+  return `${[
+    '.\\" A test generates this page from the help of the commands: do not edit it.',
+    '.TH HOLDFAST 1 "" "Holdfast" "User Commands"',
+    section("NAME", "holdfast \\- distributed locks on the command line"),
+    section("SYNOPSIS", ".B holdfast\n.I command\n[options]"),
+    section("DESCRIPTION", escaped(description)),
+    section("COMMANDS", helps.map(commandText).join("\n")),
+    section("SERVERS", `Every command has these options.\n${optionsText(Object.entries(serverOptionDefinitions))}`),
+    section("ENVIRONMENT", verbatim(withoutTitle(environment))),
+    section("EXAMPLES", verbatim(examples.map(inFull).join("\n"))),
+    section("EXIT STATUS", verbatim(withoutTitle(exitCodesHelp))),
+  ].join("\n")}\n`;
+}
+
+const description = `Runs commands under locks, shows and releases locks, and checks, heals and changes lock servers. Locks are in a
+majority of independent Redis or Valkey servers, in a PostgreSQL database, an etcd cluster, or a SQLite file.
+The options of a command are in "holdfast command --help", too.`;
+
+/** The arguments of each call of a method. */
+type Calls = Readonly<Record<"usage" | "positional" | "options" | "example" | "epilogue", readonly unknown[][]>>;
+
+/** Records what a command tells yargs about itself. */
+function callsOf(builder: (yargs: unknown) => void): Calls {
+  const calls = { usage: [], positional: [], options: [], example: [], epilogue: [] };
+  const recorder: unknown = new Proxy(calls, {
+    get:
+      (_, method: keyof Calls) =>
+      (...args: unknown[]) => {
+        (calls[method] as unknown[][]).push(args);
+        return recorder;
+      },
+  });
+  builder(recorder);
+  return calls;
+}
+
+function commandText({ usage, positional, options }: Calls): string {
+  const [line = "", , ...text] = inFull(String(usage[0]?.[0])).split("\n");
+  const words = positional.map(([name, help]) => item(`.I ${escaped(String(name))}`, help as PositionalOptions));
+  const own = Object.entries(Object.assign({}, ...options.flat()) as Record<string, Options>).filter(
+    ([name]) => !(name in serverOptionDefinitions),
+  );
+  return [`.SS "${escaped(line)}"`, escaped(text.join("\n")), ...words, optionsText(own)].filter(Boolean).join("\n");
+}
+
+function optionsText(options: readonly (readonly [name: string, Options])[]): string {
+  const lines = options.map(([name, help]) => {
+    const names = [...(help.alias ? [`-${help.alias}`] : []), `--${name}`].map((each) => `\\fB${escaped(each)}\\fR`);
+    return item(`${names.join(", ")}${help.type === "boolean" ? "" : " \\fIvalue\\fR"}`, help);
+  });
+  return lines.join("\n");
+}
+
+function item(title: string, { describe, choices, default: usual }: Options | PositionalOptions): string {
+  const remarks = [...(choices ? [`one of ${choices.join(", ")}`] : []), ...(usual ? [`default: ${usual}`] : [])];
+  return `.TP\n${title}\n${escaped(`${describe}${remarks.length > 0 ? ` (${remarks.join("; ")})` : ""}`)}`;
+}
+
+function section(title: string, text: string): string {
+  return `.SH "${title}"\n${text}`;
+}
+
+function verbatim(text: string): string {
+  return `.nf\n${escaped(text)}\n.fi`;
+}
+
+function withoutTitle(text: string): string {
+  return text.trimEnd().split("\n").slice(1).join("\n");
+}
+
+function inFull(line: string): string {
+  return line.replace("$0", "holdfast");
+}
+
+/** Escapes text for roff: what it would replace by typographic characters, and a dot that would begin a request. */
+function escaped(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll("'", "\\(aq")
+    .replaceAll('"', "\\(dq")
+    .replaceAll("…", "...")
+    .replaceAll(/^\./gm, "\\&.");
+}
