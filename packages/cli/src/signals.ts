@@ -16,8 +16,6 @@ export interface Signals {
   passOnTo(command: (signal: NodeJS.Signals) => void, sharesTerminal: boolean): void;
   /** Stops forwarding, when the command has ended: a terminating signal then aborts `interrupted`. */
   keep(): void;
-  /** Restores the default effect of signals. */
-  stopListening(): void;
 }
 
 /** The signals that terminate a program by default. */
@@ -32,10 +30,10 @@ const userDefined: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
 const fromTerminals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /**
- * Starts handling signals. From then on no signal except SIGKILL ends this process, which must outlive its command:
+ * Handles signals while `use` runs. No signal except SIGKILL ends this process meanwhile, which must outlive its command:
  * pressing Ctrl-C twice must not leave a command running without a lock.
  */
-export function listenToSignals(): Signals {
+export async function withSignals<T>(use: (signals: Signals) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const isAtTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
   let pass: ((signal: NodeJS.Signals) => void) | undefined;
@@ -51,9 +49,6 @@ export function listenToSignals(): Signals {
     keep(): void {
       pass = undefined;
     },
-    stopListening(): void {
-      for (const name of [...terminating, ...userDefined]) process.off(name, onSignal);
-    },
   };
   const onSignal = (name: NodeJS.Signals): void => {
     if (pass !== undefined) pass(name);
@@ -62,8 +57,13 @@ export function listenToSignals(): Signals {
       controller.abort();
     }
   };
-  for (const name of [...terminating, ...userDefined]) process.on(name, onSignal);
-  return signals;
+  const names = [...terminating, ...userDefined];
+  for (const name of names) process.on(name, onSignal);
+  try {
+    return await use(signals);
+  } finally {
+    for (const name of names) process.off(name, onSignal);
+  }
 }
 
 /** Returns whether a signal terminates a program by default. */

@@ -18,7 +18,7 @@ import { listed } from "../output/format.ts";
 import { print, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { arranged } from "../servers/sets.ts";
-import { listenToSignals } from "../signals.ts";
+import { withSignals } from "../signals.ts";
 
 interface HealArguments extends ServerArguments {
   readonly server: readonly string[];
@@ -68,21 +68,20 @@ export const healCommand: CommandModule<object, HealArguments> = {
 };
 
 async function heal(plan: Plan, { json }: HealArguments, options: ServerOptions): Promise<number> {
-  const signals = listenToSignals();
-  try {
-    const healed = await withLockService(options, signals, (service) => {
-      return healServers(plan, options, service, signals.interrupted);
-    });
-    print(json ? JSON.stringify({ ...healed, dryRun: plan.isDry }) : textOf(healed, plan));
-    if (healed.empty.length > 0) printMessage(warningOf(healed));
-    return exitCodes.ok;
-  } catch (error) {
-    if (!signals.interrupted.aborted) throw error;
-    printMessage(`interrupted: ${listed(plan.names)} is not healed yet. Run the same command again; it begins again`);
-    return signals.exitCode;
-  } finally {
-    signals.stopListening();
-  }
+  return withSignals(async (signals) => {
+    try {
+      const healed = await withLockService(options, signals, (service) => {
+        return healServers(plan, options, service, signals.interrupted);
+      });
+      print(json ? JSON.stringify({ ...healed, dryRun: plan.isDry }) : textOf(healed, plan));
+      if (healed.empty.length > 0) printMessage(warningOf(healed));
+      return exitCodes.ok;
+    } catch (error) {
+      if (!signals.interrupted.aborted) throw error;
+      printMessage(`interrupted: ${listed(plan.names)} is not healed yet. Run the same command again; it begins again`);
+      return signals.exitCode;
+    }
+  });
 }
 
 async function healServers(

@@ -9,7 +9,7 @@ import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
-import { listenToSignals } from "../signals.ts";
+import { withSignals } from "../signals.ts";
 
 interface InspectArguments extends ServerArguments {
   readonly resource: string;
@@ -63,11 +63,8 @@ async function watchFor(
   const textOf = (inspection: Inspection): string => `${inspectionText(inspection, servers)}\n`;
   const jsonOf = (inspection: Inspection): string => JSON.stringify(inspectionRecord(inspection, servers));
   const display = json ? printingChanges(jsonOf) : isAtTerminal ? await redrawing(textOf) : printingChanges(textOf);
-  const signals = listenToSignals();
-  try {
+  return withSignals(async (signals) => {
     await watch(() => withUsageErrors(() => redlock.inspect(resource)), display, intervalMs, signals.interrupted);
     return signals.exitCode;
-  } finally {
-    signals.stopListening();
-  }
+  });
 }

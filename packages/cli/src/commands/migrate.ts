@@ -18,7 +18,7 @@ import { print, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
 import { setsOf } from "../servers/sets.ts";
-import { listenToSignals } from "../signals.ts";
+import { withSignals } from "../signals.ts";
 
 const steps = ["status", "begin", "join", "end"] as const;
 
@@ -82,16 +82,15 @@ export const migrateCommand: CommandModule<object, MigrateArguments> = {
 };
 
 async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
-  const signals = listenToSignals();
-  try {
-    return await withLockService(options, signals, (service) => take(plan, options, service, signals.interrupted));
-  } catch (error) {
-    if (!signals.interrupted.aborted) throw error;
-    printMessage(`interrupted: nothing has to be undone. Repeat holdfast migrate ${plan.step}`);
-    return signals.exitCode;
-  } finally {
-    signals.stopListening();
-  }
+  return withSignals(async (signals) => {
+    try {
+      return await withLockService(options, signals, (service) => take(plan, options, service, signals.interrupted));
+    } catch (error) {
+      if (!signals.interrupted.aborted) throw error;
+      printMessage(`interrupted: nothing has to be undone. Repeat holdfast migrate ${plan.step}`);
+      return signals.exitCode;
+    }
+  });
 }
 
 async function take(

@@ -8,7 +8,7 @@ import { defaultLabel } from "../run/label.ts";
 import { type Audience, narrator } from "../run/narrator.ts";
 import type { SupervisedCommand } from "../run/supervise.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
-import { listenToSignals, type Signals } from "../signals.ts";
+import { type Signals, withSignals } from "../signals.ts";
 
 /** The arguments of both commands. */
 export interface SupervisedArguments extends ServerArguments {
@@ -77,12 +77,9 @@ export async function supervised(
   use: (service: LockService, signals: Signals) => Promise<number>,
 ): Promise<number> {
   const servers = await readServerOptions(args, process.env);
-  const signals = listenToSignals();
-  try {
-    const observer = narrator(printMessage, { isVerbose: args.verbose === true, ...audience });
+  const observer = narrator(printMessage, { isVerbose: args.verbose === true, ...audience });
+  return withSignals((signals) => {
     const { interrupted } = signals;
-    return await withLockService(servers, { observer, interrupted }, (service) => use(service, signals));
-  } finally {
-    signals.stopListening();
-  }
+    return withLockService(servers, { observer, interrupted }, (service) => use(service, signals));
+  });
 }

@@ -42,34 +42,27 @@ export async function openServers(
 export async function untilConnected(sets: readonly ServerSet<Server>[], interrupted?: AbortSignal): Promise<void> {
   const servers = new Set(sets.flatMap(({ members }) => members));
   if (servers.size === 0) return;
-  const { promise, resolve } = deferred();
-  let timer = setTimeout(resolve, connectTimeoutMs);
-  interrupted?.addEventListener("abort", resolve);
-  if (interrupted?.aborted) resolve();
-  let settled = 0;
-  const ready = new Set<Server>();
-  const isReady = (server: Server): boolean => ready.has(server);
-  for (const server of servers) {
-    void server.firstConnection.then((isConnected) => {
-      settled += 1;
-      if (settled === servers.size) resolve();
-      if (!isConnected || haveQuorum(sets, isReady)) return;
-      ready.add(server);
-      if (!haveQuorum(sets, isReady)) return;
-      clearTimeout(timer);
-      timer = setTimeout(resolve, lateMs);
-    });
-  }
-  await promise;
-  clearTimeout(timer);
-}
-
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, connectTimeoutMs);
+    interrupted?.addEventListener("abort", () => resolve());
+    if (interrupted?.aborted) resolve();
+    let settled = 0;
+    const ready = new Set<Server>();
+    const isReady = (server: Server): boolean => ready.has(server);
+    for (const server of servers) {
+      void server.firstConnection.then((isConnected) => {
+        settled += 1;
+        if (settled === servers.size) resolve();
+        if (!isConnected || haveQuorum(sets, isReady)) return;
+        ready.add(server);
+        if (!haveQuorum(sets, isReady)) return;
+        clearTimeout(timer);
+        timer = setTimeout(resolve, lateMs);
+      });
+    }
   });
-  return { promise, resolve };
+  clearTimeout(timer);
 }
 
 /** Closes all connections. */

@@ -1,5 +1,7 @@
-import { request as requestPlain } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
+import { text } from "node:stream/consumers";
 import type { TlsOptions } from "../server.ts";
 import type { EtcdAddress } from "./etcd-address.ts";
 
@@ -32,7 +34,7 @@ export function gatewayTo({ isTls, username, password }: EtcdAddress, tls: TlsOp
   };
 }
 
-function post(
+async function post(
   url: string,
   body: object,
   authorization: string,
@@ -41,24 +43,14 @@ function post(
 ): Promise<Readonly<Record<string, unknown>>> {
   const request = url.startsWith("https:") ? requestTls : requestPlain;
   const headers = { "content-type": "application/json", ...(authorization !== "" && { authorization }) };
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const sent = request(url, { method: "POST", headers, agent: false, signal, ...tls }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (part) => {
-        text += part;
-      });
-      response.on("error", reject);
-      response.on("end", () => {
-        const reply = parse(text);
-        if (response.statusCode === 200 && reply !== undefined) resolve(reply);
-        else reject(new Error(String(reply?.error ?? reply?.message ?? `HTTP status ${response.statusCode}`)));
-      });
-    });
-    sent.on("error", reject);
-    sent.end(JSON.stringify(body));
-  });
+  const signal = AbortSignal.timeout(timeoutMs);
+  const sent = request(url, { method: "POST", headers, agent: false, signal, ...tls });
+  sent.end(JSON.stringify(body));
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  sent.on("error", () => {}); // of a connection that is lost later: reading the response fails, too
+  const reply = parse(await text(response));
+  if (response.statusCode === 200 && reply !== undefined) return reply;
+  throw new Error(String(reply?.error ?? reply?.message ?? `HTTP status ${response.statusCode}`));
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
