@@ -27,13 +27,6 @@ interface HealArguments extends ServerArguments {
   readonly json: boolean | undefined;
 }
 
-/** What to heal, and how. */
-interface Plan {
-  readonly names: readonly string[];
-  readonly settleMs: number;
-  readonly isDry: boolean;
-}
-
 const defaultSettle = "60s";
 
 /** `holdfast heal`: gives servers that lost their fence counters a floor above all tokens of the others. */
@@ -61,32 +54,34 @@ export const healCommand: CommandModule<object, HealArguments> = {
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to heal");
-    const isDry = args.dryRun === true;
     const settleMs = parseDuration("--settle", only("--settle", args.settle) ?? defaultSettle);
-    process.exitCode = await heal({ names: args.server, settleMs: isDry ? 0 : settleMs, isDry }, args, options);
+    process.exitCode = await heal(args, args.dryRun ? 0 : settleMs, options);
   },
 };
 
-async function heal(plan: Plan, { json }: HealArguments, options: ServerOptions): Promise<number> {
+async function heal(args: HealArguments, settleMs: number, options: ServerOptions): Promise<number> {
   return withSignals(async (signals) => {
     try {
       const healed = await withLockService(options, signals, (service) => {
-        return healServers(plan, options, service, signals.interrupted);
+        return healServers(args, { ...options, settleMs }, service, signals.interrupted);
       });
-      print(json ? JSON.stringify({ ...healed, dryRun: plan.isDry }) : textOf(healed, plan));
+      const dryRun = args.dryRun === true;
+      print(args.json ? JSON.stringify({ ...healed, dryRun }) : textOf(healed, dryRun));
       if (healed.empty.length > 0) printMessage(warningOf(healed));
       return exitCodes.ok;
     } catch (error) {
       if (!signals.interrupted.aborted) throw error;
-      printMessage(`interrupted: ${listed(plan.names)} is not healed yet. Run the same command again; it begins again`);
+      printMessage(
+        `interrupted: ${listed(args.server)} is not healed yet. Run the same command again; it begins again`,
+      );
       return signals.exitCode;
     }
   });
 }
 
 async function healServers(
-  { names, settleMs, isDry }: Plan,
-  { joint, generation, nodeTimeoutMs }: ServerOptions,
+  { server: names, dryRun }: HealArguments,
+  { joint, generation, nodeTimeoutMs, settleMs }: ServerOptions & { readonly settleMs: number },
   { nodes }: LockService,
   signal: AbortSignal,
 ): Promise<Healed> {
@@ -98,7 +93,7 @@ async function healServers(
     if (raiseFloor !== undefined || !names.includes(name)) continue;
     throw new Failure(`could not heal ${name}: this kind of server keeps no floor`, exitCodes.misconfigured);
   }
-  const used = isDry ? nodes.map((node) => (names.includes(node.name) ? unchanged(node) : node)) : nodes;
+  const used = dryRun ? nodes.map((node) => (names.includes(node.name) ? unchanged(node) : node)) : nodes;
   const { heal } = await import("@holdfast/membership");
   const display = await showingProgress("attempts from before have ended, to read once more");
   try {
@@ -126,9 +121,9 @@ function unchanged(node: LockNode): LockNode {
   };
 }
 
-function textOf({ nodes, floor, epoch, read, counters }: Healed, { isDry }: Plan): string {
+function textOf({ nodes, floor, epoch, read, counters }: Healed, dryRun: boolean): string {
   return [
-    isDry ? `would heal ${listed(nodes)}, and has changed nothing` : `healed ${listed(nodes)}`,
+    dryRun ? `would heal ${listed(nodes)}, and has changed nothing` : `healed ${listed(nodes)}`,
     `  read   ${counters} fence counters of ${listed(read)}`,
     `  floor  ${floor}: no later token is below it`,
     ...(epoch > 0 ? [`  serves ${servedBy(epoch)}`] : []),

@@ -3,9 +3,7 @@ import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { EtcdAddress } from "./etcd-address.ts";
 import type { EtcdView } from "./etcd-findings.ts";
-import type { Gateway } from "./gateway.ts";
-
-type Reply = Readonly<Record<string, unknown>>;
+import type { Gateway, Reply } from "./gateway.ts";
 
 /**
  * Makes the observations that the doctor judges. See `Server.examine`.
@@ -19,14 +17,14 @@ export async function examineEtcd(
   isAnonymous: boolean,
   options: ExamineOptions,
 ): Promise<EtcdView> {
-  const statuses = await Promise.all(hosts.map((host) => ask(gateway, host, "maintenance/status")));
+  const statuses = await Promise.all(hosts.map((host) => gateway(host, "maintenance/status")));
   const alive = hosts.find((_, index) => statuses[index] !== null) ?? hosts[0] ?? "";
   const status = statuses.find((each) => each !== null) ?? null;
   // A member that refuses the request also replies; a cluster that hides its status from everybody is not silent.
   const silent = status === null ? [] : hosts.filter((_, index) => statuses[index] === null);
-  const members = await ask(gateway, alive, "cluster/member/list");
-  const alarms = await ask(gateway, alive, "maintenance/alarm", { action: "GET" });
-  const login = await ask(gateway, alive, "auth/status");
+  const members = await gateway(alive, "cluster/member/list");
+  const alarms = await gateway(alive, "maintenance/alarm", { action: "GET" });
+  const login = await gateway(alive, "auth/status");
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const header = status?.header as { readonly cluster_id?: unknown } | undefined;
   return {
@@ -48,14 +46,6 @@ export async function examineEtcd(
 function hasLogin(status: Reply | null, hasLockedWithout: boolean): boolean | null {
   if (hasLockedWithout) return false;
   return status?.enabled === true ? true : null;
-}
-
-async function ask(gateway: Gateway, host: string, path: string, body?: object): Promise<Reply | null> {
-  try {
-    return await gateway.call(host, path, body);
-  } catch {
-    return null;
-  }
 }
 
 function alarmsIn({ alarms }: Reply): readonly string[] {

@@ -102,11 +102,10 @@ async function tryNotification(listener: pg.Client, pool: pg.Pool): Promise<bool
     await within(notificationTimeoutMs, listener.connect());
     await within(notificationTimeoutMs, listener.query(`LISTEN ${channel}`));
     await within(notificationTimeoutMs, pool.query("SELECT pg_notify($1, '')", [channel]));
+    return await within(notificationTimeoutMs, arrived).catch(() => false);
   } catch {
-    void listener.end().catch(() => {});
     return null;
+  } finally {
+    void listener.end().catch(() => {});
   }
-  const isArrived = await within(notificationTimeoutMs, arrived).catch(() => false);
-  void listener.end().catch(() => {});
-  return isArrived;
 }

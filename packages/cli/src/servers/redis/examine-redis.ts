@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { LockNode } from "@holdfast/core";
 import type { RedisNodeOptions } from "@holdfast/ioredis";
 import type { LockNames } from "@holdfast/redis";
 import type { Redis } from "ioredis";
@@ -11,11 +10,11 @@ import { parseInfo } from "./info.ts";
 import type { RedisView } from "./redis-view.ts";
 import { tryAccess } from "./try-access.ts";
 
-/** A connected server, and how to use it. */
-export interface RedisPatient {
+/** A connection, and the functions of the libraries that were loaded for it. */
+export interface Connected {
+  /** It has an `error` listener. While it is not ready, commands wait for a bounded number of retries. */
   readonly client: Redis;
-  readonly prefix: string;
-  makeNode(options: RedisNodeOptions): LockNode;
+  makeNode(options: RedisNodeOptions): ReturnType<typeof import("@holdfast/ioredis").ioredisNode>;
   lockNames(prefix: string, resource: string): LockNames;
 }
 
@@ -24,7 +23,7 @@ const isUseless = /^(NOAUTH|WRONGPASS|DENIED|LOADING|BUSY|MASTERDOWN)\b/;
 
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examineRedis(
-  { client, prefix, makeNode, lockNames }: RedisPatient,
+  { client, prefix, makeNode, lockNames }: Connected & { readonly prefix: string },
   options: ExamineOptions,
 ): Promise<RedisView> {
   const { pings, answerTimeoutMs } = options;

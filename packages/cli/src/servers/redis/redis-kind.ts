@@ -1,12 +1,11 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisNodeOptions } from "@holdfast/ioredis";
-import type { LockNames } from "@holdfast/redis";
 import type { Redis } from "ioredis";
 import { withoutArguments } from "../../output/print.ts";
 import { machineOf } from "../machine.ts";
 import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind, type TlsOptions } from "../server.ts";
-import { examineRedis } from "./examine-redis.ts";
+import { type Connected, examineRedis } from "./examine-redis.ts";
 import { type RedisAddress, redisAddresses } from "./redis-address.ts";
 import { searchRedis } from "./search-redis.ts";
 import { wrongSchemeOf } from "./wrong-scheme.ts";
@@ -36,14 +35,6 @@ export const redisKind: ServerKind<RedisAddress> = {
     };
   },
 };
-
-/** A connection, and the functions of the libraries that were loaded for it. */
-interface Connected {
-  /** It has an `error` listener. While it is not ready, commands wait for a bounded number of retries. */
-  readonly client: Redis;
-  makeNode(options: RedisNodeOptions): ReturnType<typeof import("@holdfast/ioredis").ioredisNode>;
-  lockNames(prefix: string, resource: string): LockNames;
-}
 
 function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddress, options: ConnectOptions): Server {
   const { prefix = defaultPrefix, restartGuardMs } = options;
