@@ -112,6 +112,21 @@ test("inspect: exits with 69 when too few servers reply, and gives the reason fo
   expect(out).not.toContain("\n\n127");
 });
 
+test("doctor: has one line for each server, also for several that are down", async () => {
+  await kill(0, 1);
+  const { out } = await runCli(["doctor"], { env: servers.env });
+  const [heading, nothing, titles, ...lines] = out.split("\n");
+  expect([heading, nothing, titles]).toEqual([
+    expect.stringMatching(/^5 lock servers/),
+    "",
+    expect.stringMatching(/^server/),
+  ]);
+  expect(lines.slice(0, 6).map((line) => line.split(/ {2,}/)[0])).toEqual([
+    ...servers.all.map(({ port }) => `127.0.0.1:${port}`),
+    "",
+  ]);
+});
+
 test("release: exits with 69 when too few servers reply", async () => {
   for (const server of servers.all) await server.command("SET", "lock:partly", "somebody", "PX", 60_000);
   await kill(0, 1, 2);

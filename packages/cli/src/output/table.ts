@@ -19,7 +19,8 @@ export function table(titles: readonly string[], rows: readonly (readonly string
     chars: { ...none, middle: "" },
     style: noBorder,
   });
-  lines.push(...rows.map((row) => [...row]));
+  // The library would merge the missing cells of neighbouring rows, and print a line more.
+  lines.push(...rows.map((row) => titles.map((_, index) => row[index] ?? "")));
   return lines
     .toString()
     .split("\n")
