@@ -207,12 +207,12 @@ export function attemptError(
   const operation = { resources, nodes, quorum };
   const ownLock = heldHere && `${heldHere} (a call within that lock waits for itself)`;
   if (failure === undefined) {
-    const remark = `waited ${waitTimeoutMs} ms${ownLock ? `; ${ownLock}` : " behind other calls of this process"}`;
+    const remark = `waited ${Math.round(waitTimeoutMs)} ms${ownLock ? `; ${ownLock}` : " behind other calls of this process"}`;
     return new WaitTimeoutError(...failureDetails("lock", operation, noVotes, remark));
   }
   const { outcome, votes, remark } = failure;
   const remarks = [
-    hasWaited && `made ${attempts} attempts in ${waitTimeoutMs} ms`,
+    hasWaited && `made ${attempts} attempts in ${Math.round(waitTimeoutMs)} ms`,
     outcome === "held" ? ownLock || describeHolder(votes) : remark,
   ];
   const details = failureDetails("lock", operation, votes, remarks.filter(Boolean).join("; "));

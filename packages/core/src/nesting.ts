@@ -4,7 +4,7 @@ import { checkMethods } from "./arguments.ts";
 import type { Lock } from "./lock.ts";
 import type { Settings } from "./options.ts";
 
-/** What is needed of an `AsyncLocalStorage`, which Node.js, Deno, Bun and Cloudflare Workers have. */
+/** The part of an `AsyncLocalStorage` that {@link Nesting} uses. Node.js, Deno, Bun and Cloudflare Workers have one. */
 export interface NestingStorage {
   /** Returns the value with which the present routine runs. */
   getStore(): unknown;
