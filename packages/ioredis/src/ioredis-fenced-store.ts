@@ -6,8 +6,8 @@ import { readinessOf } from "./readiness.ts";
 
 /**
  * Returns a fenced store over an ioredis client: data in Redis that refuses late writes of a holder that has lost its
- * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client is not
- * connected, calls reject.
+ * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client
+ * connects for the first time, calls wait for it, at most for `timeoutMs`. After a lost connection, calls reject at once.
  *
  * @param client a `Redis` or a `Cluster`
  * @param options see {@link FencedStoreOptions}

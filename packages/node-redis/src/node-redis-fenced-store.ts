@@ -12,8 +12,8 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0, typeMapping: { 36:
 
 /**
  * Returns a fenced store over a node-redis client: data in Redis that refuses late writes of a holder that has lost its
- * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client is not
- * connected, calls reject.
+ * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client
+ * connects for the first time, calls wait for it, at most for `timeoutMs`. After a lost connection, calls reject at once.
  *
  * @param client created by `createClient` or `createCluster`
  * @param options see {@link FencedStoreOptions}
@@ -43,7 +43,7 @@ export function nodeRedisFencedStore(
 function clientConnection(client: NodeRedisClient): FencedConnection {
   return {
     isReady: () => client.isReady,
-    whyNotReady: readinessOf(client).whyNotReady,
+    ...readinessOf(client),
     runScript: (command, script, key, args) => client.sendCommand([command, script, "1", key, ...args], commandOptions),
   };
 }
@@ -51,7 +51,7 @@ function clientConnection(client: NodeRedisClient): FencedConnection {
 function clusterConnection(client: NodeRedisCluster): FencedConnection {
   return {
     isReady: (key) => isShardReady(client, key),
-    whyNotReady: readinessOf(client).whyNotReady,
+    ...readinessOf(client),
     runScript: (command, script, key, args) =>
       client.sendCommand(routingKey(key), false, [command, script, "1", key, ...args], commandOptions),
   };

@@ -108,7 +108,20 @@ export function fencedDeadlines({ server, connected }: Tools): void {
 }
 
 /** Tests a store whose client reports the state of its connection. */
-export function fencedConnections({ behindProxy }: Tools): void {
+export function fencedConnections({ behindProxy, client: connecting, proxy, server }: Tools): void {
+  test("write() waits for a client that connects for the first time, until timeoutMs, and is not sent later", async () => {
+    const redis = await server();
+    const network = await proxy(redis);
+    await connecting(network.port).openStore().write("key", "value", 7);
+    network.stall();
+    const client = connecting(network.port);
+    const late = client.openStore({ timeoutMs: shortMs }).write("key", "late", 8);
+    await expect(late).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await network.start();
+    await comeBack(client);
+    expect(await client.openStore().read("key", 7)).toEqual({ value: Buffer.from("value"), fence: 7 });
+  });
+
   test("write() rejects immediately while the client is not connected, and is not sent later", async () => {
     const { command, network, client } = await behindProxy();
     const store = client.openStore();

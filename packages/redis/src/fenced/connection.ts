@@ -23,6 +23,12 @@ export interface FencedConnection {
   whyNotReady?(key: string): unknown;
 
   /**
+   * Returns a promise that resolves when a client that connects for the first time is connected, or has failed to be;
+   * undefined for any other client. Calls wait for it, at most for `timeoutMs`. By default they reject at once.
+   */
+  firstConnection?(): Promise<void> | undefined;
+
+  /**
    * Sends one command: `EVALSHA` and the script's digest, or `EVAL` and its source; then `1`, the key and the arguments.
    * Resolves with the reply, in which every string must be a `Buffer`. Rejects with the error of the server or the client;
    * the message of a server's error must begin with its code (`NOSCRIPT`).

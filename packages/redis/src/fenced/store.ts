@@ -101,6 +101,13 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
   const { timeoutMs, fenceTtlMs } = parseStoreOptions(options);
   const keepMs = fenceTtlMs === Infinity ? "0" : String(fenceTtlMs);
 
+  /** Waits for a client that connects for the first time. Resolves with how much of the timeout is left. */
+  const afterConnecting = async (connecting: Promise<void>, late: () => Error): Promise<number> => {
+    const startedMs = performance.now();
+    await within(timeoutMs, connecting, late);
+    return Math.max(1, timeoutMs - (performance.now() - startedMs));
+  };
+
   /** Resolves with the token of the last write before the call; and the value, or 1, if there was one, otherwise null. */
   const call = async (action: FencedAction, key: string, fence: number, ...fields: (string | Buffer)[]) => {
     assertKey(key);
@@ -108,12 +115,14 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     const actionBytes = Buffer.from(action);
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     try {
+      const connecting = connection.firstConnection?.();
+      const callMs = connecting === undefined ? timeoutMs : await afterConnecting(connecting, late);
       if (!connection.isReady(key)) throw notConnected(connection, key);
-      const replied = callScript(fencedScript, timeoutMs, (command, script, callId, leftMs) => {
+      const replied = callScript(fencedScript, callMs, (command, script, callId, leftMs) => {
         const args = [actionBytes, callId, String(fence), keepMs, ...fields];
         return connection.runScript(command, script, key, args, leftMs);
       });
-      const reply = await within(timeoutMs, replied, late);
+      const reply = await within(callMs, replied, late);
       const status = integerOf(reply[0]);
       const token = integerOf(reply[1]);
       const previous = reply[2];
