@@ -14,14 +14,13 @@ export interface Locks {
 
 /**
  * Connects to the lock servers. An unreachable server is no failure, because a majority is enough; its client keeps trying
- * to connect.
+ * to connect. Locks can be acquired at once.
  *
  * @param urls the URLs of three or five independent servers, the same in every process
  */
-export async function openLocks(urls: readonly string[], options?: RedlockOptions): Promise<Locks> {
-  const clients = urls.map((url) => new Redis(url, { lazyConnect: true, connectTimeout: connectTimeoutMs }));
+export function openLocks(urls: readonly string[], options?: RedlockOptions): Locks {
+  const clients = urls.map((url) => new Redis(url, { connectTimeout: connectTimeoutMs }));
   for (const client of clients) client.on("error", () => {}); // the client reconnects, and the observer reports failing nodes
-  await Promise.allSettled(clients.map((client) => client.connect()));
   const redlock = new Redlock(
     clients.map((client) => ioredisNode(client)),
     options,

@@ -7,10 +7,11 @@
  *   ends the function early, the lock is free soon after.
  * - The lock is released before the response is returned. After the response, the instance may never run again.
  */
+import { type FencedStore, ioredisFencedStore } from "@holdfast/ioredis";
 import { Redis } from "ioredis";
-import { fencedValues } from "./fenced-values.ts";
-import { openLocks } from "./locks.ts";
-import { retryAfterSeconds } from "./retry-after.ts";
+import { lockAnswer } from "./http.ts";
+import { closeInvoice } from "./invoices.ts";
+import { type Locks, openLocks } from "./locks.ts";
 
 /** The seconds after which the platform ends the function. */
 export const maxDuration = 10;
@@ -21,23 +22,33 @@ const ttlMs = maxDuration * 1_100;
 /** Long enough to reconnect after a thaw, and short enough to pay for. */
 const waitTimeoutMs = 1_000;
 
-const { redlock } = await openLocks((process.env.LOCK_SERVERS ?? "").split(","));
-const invoices = fencedValues(new Redis(process.env.DATA_SERVER ?? ""));
+interface Clients {
+  readonly locks: Locks;
+  readonly store: FencedStore;
+}
+
+function connect(): Clients {
+  const data = new Redis(process.env.DATA_SERVER ?? "").on("error", console.error);
+  return { locks: openLocks((process.env.LOCK_SERVERS ?? "").split(",")), store: ioredisFencedStore(data) };
+}
+
+/** Global, because in development Next.js loads this module again after each change. */
+const instance = globalThis as { clients?: Clients };
 
 /** Closes the invoice that the body names. */
 export async function POST(request: Request): Promise<Response> {
   const { invoice } = (await request.json()) as { invoice: string };
-  const key = `invoice:${invoice}`;
-  const options = { ttlMs, waitTimeoutMs, autoExtend: false, signal: request.signal };
+  instance.clients ??= connect(); // not when the module is loaded, as `next build` does that, too
+  const { locks, store } = instance.clients;
+  const options = { ttlMs, waitTimeoutMs, autoExtend: false, awaitRelease: true, signal: request.signal };
   try {
-    return await redlock.using(key, options, async ({ fence }) => {
-      const [state] = await invoices.read([key], fence);
-      if (state !== "closed") await invoices.write({ [key]: "closed" }, fence);
-      return Response.json({ invoice, was: state ?? "open", is: "closed" });
-    });
+    const closed = await locks.redlock.using(`invoice:${invoice}`, options, (lock) =>
+      closeInvoice(store, invoice, lock),
+    );
+    return Response.json(closed);
   } catch (error) {
-    const seconds = retryAfterSeconds(error);
-    if (seconds === undefined) throw error;
-    return Response.json({ error: "busy" }, { status: 503, headers: { "retry-after": String(seconds) } });
+    const answer = lockAnswer(error);
+    if (answer === undefined) throw error;
+    return Response.json(answer.body, { status: answer.status, headers: answer.headers });
   }
 }

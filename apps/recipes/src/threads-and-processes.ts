@@ -22,7 +22,7 @@ const { LOCK_SERVERS = "", DATA_SERVER = "" } = process.env;
 
 /** Increments a counter that only the lock protects. */
 async function work(): Promise<void> {
-  const locks = await openLocks(LOCK_SERVERS.split(","), { label: `process ${process.pid}, thread ${threadId}` });
+  const locks = openLocks(LOCK_SERVERS.split(","), { label: `process ${process.pid}, thread ${threadId}` });
   const data = new Redis(DATA_SERVER);
   for (let round = 0; round < rounds; round++) {
     await locks.redlock.using("counter", { waitTimeoutMs: 60_000 }, async () => {

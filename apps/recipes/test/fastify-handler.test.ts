@@ -46,15 +46,15 @@ test("addInvoiceRoutes() handles a request under the lock, and releases the lock
   expect((await other.inspect("invoice:42")).state).toBe("free");
 });
 
-test("addInvoiceRoutes() replies 503 with a Retry-After while another client holds the lock, and serves other invoices", async () => {
+test("addInvoiceRoutes() replies 423 with a Retry-After while another client holds the lock, and serves other invoices", async () => {
   const { close, other } = await startService();
   const lock = await other.acquire("invoice:42", { ttlMs: 60_000 });
   const response = await close("42");
-  expect(response.status).toBe(503);
+  expect(response.status).toBe(423);
   const seconds = Number(response.headers.get("retry-after"));
   expect(seconds).toBeGreaterThan(1);
   expect(seconds).toBeLessThanOrEqual(60);
-  expect(await response.json()).toEqual({ error: "busy", retryAfterSeconds: seconds });
+  expect(await response.json()).toEqual({ error: "WAIT_TIMEOUT" });
   expect((await close("43")).status).toBe(200);
   await lock.release();
   expect((await close("42")).status).toBe(200);

@@ -28,7 +28,7 @@ test("workUntilStopped() abandons a round that takes too long, and leaves nothin
 
 test("workUntilStopped() stops waiting after a SIGTERM, and leaves the lock of the holder alone", async () => {
   const world = await startWorld();
-  const { redlock } = await openTestLocks(world);
+  const { redlock } = openTestLocks(world);
   const lock = await redlock.acquire("work");
   const worker = await startChild("shutdown-worker", world.lockUrls, "60000");
   await worker.says(/^ready$/);

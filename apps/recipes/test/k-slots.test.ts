@@ -7,7 +7,7 @@ import { openTestLocks, startWorld } from "./world.ts";
 
 test("limitedApi() admits as many calls of all processes as there are permits, and no more", async () => {
   const world = await startWorld();
-  const all = await Promise.all([1, 2].map(() => openTestLocks(world)));
+  const all = [1, 2].map(() => openTestLocks(world));
   const options = { permits: 3, waitTimeoutMs: 60_000 };
   const apis = all.map(({ redlock }) => limitedApi(redlock, "api", options));
   let [inside, most, calls] = [0, 0, 0];
@@ -106,7 +106,7 @@ test("semaphore() hands the permits of killed and paused processes on, and never
   timeout: 60_000,
 }, async () => {
   const world = await startWorld();
-  const { redlock } = await openTestLocks(world);
+  const { redlock } = openTestLocks(world);
   const holders = createHolders(world.lockUrls);
   const turn = async () => (await redlock.inspect("sem:jobs:turn")).label ?? "";
   for (const name of ["a", "b", "c", "d"]) await holders.start(name);

@@ -36,7 +36,7 @@ test("handleNext() distinguishes a job in progress from an abandoned one, and re
   const world = await startWorld();
   const queue = await newQueue(world);
   const records = fencedValues(world.data);
-  const [{ redlock }, { redlock: other }] = [await openTestLocks(world), await openTestLocks(world)];
+  const [{ redlock }, { redlock: other }] = [openTestLocks(world), openTestLocks(world)];
   const never = vi.fn();
   const next = (handler: Handler = never) => handleNext(queue, other, records, handler);
   expect(await next()).toBeNull();

@@ -8,7 +8,7 @@ const program = fileURLToPath(new URL("../src/threads-and-processes.ts", import.
 
 test("two processes with two threads each lose no increment of a counter that only the lock protects", async () => {
   const world = await startWorld();
-  const { redlock } = await openTestLocks(world);
+  const { redlock } = openTestLocks(world);
   const [server] = world.lockServers;
   const waiters = async () => {
     const lists = await server?.command("KEYS", "holdfast:line:*}lock:counter");

@@ -1,7 +1,7 @@
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
-import { openLocks } from "../src/locks.ts";
+import { type Locks, openLocks } from "../src/locks.ts";
 
 /** Three real lock servers, and a fourth for the data. They stop at the end of the test. */
 export interface World {
@@ -36,11 +36,8 @@ export async function startWorld(): Promise<World> {
 }
 
 /** Opens locks in the test's own process, until the end of the test. Node timeouts are long, for busy machines. */
-export async function openTestLocks(
-  { lockUrls }: World,
-  options?: Parameters<typeof openLocks>[1],
-): ReturnType<typeof openLocks> {
-  const locks = await openLocks(lockUrls.split(","), { nodeTimeoutMs: 2_000, ...options });
+export function openTestLocks({ lockUrls }: World, options?: Parameters<typeof openLocks>[1]): Locks {
+  const locks = openLocks(lockUrls.split(","), { nodeTimeoutMs: 2_000, ...options });
   onTestFinished(() => locks.close());
   return locks;
 }

@@ -18,7 +18,17 @@ test.each([
   }
 });
 
-test("docs/testing.md shows the tests of a recipe unchanged", async () => {
-  const [shown] = await readmeExamples(resolve(root, "docs/testing.md"));
-  expect(`${shown?.code}\n`).toBe(await readFile(resolve(root, "apps/recipes/test/testing-code.test.ts"), "utf8"));
+test.each([
+  ["docs/testing.md", ["test/testing-code.test.ts"]],
+  ["docs/frameworks/overview.md", ["src/locks.ts", "src/invoices.ts", "src/http.ts"]],
+  ["docs/frameworks/express.md", ["src/express-server.ts"]],
+  [
+    "docs/frameworks/nestjs.md",
+    ["src/nest/lock.module.ts", "src/nest/locked.ts", "src/nest/app.module.ts", "src/nest/main.ts"],
+  ],
+  ["docs/frameworks/bullmq.md", ["src/bullmq-worker.ts"]],
+  ["docs/frameworks/nextjs.md", ["src/serverless-route.ts"]],
+])("%s shows files of recipes unchanged", async (page, files) => {
+  const shown = (await readmeExamples(resolve(root, page))).map(({ code }) => `${code}\n`);
+  expect(shown).toEqual(await Promise.all(files.map((file) => readFile(resolve(root, "apps/recipes", file), "utf8"))));
 });

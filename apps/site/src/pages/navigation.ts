@@ -27,6 +27,13 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Safety rules": "/safety",
     Security: "/security",
   },
+  Frameworks: {
+    Overview: "/frameworks/overview",
+    Express: "/frameworks/express",
+    NestJS: "/frameworks/nestjs",
+    BullMQ: "/frameworks/bullmq",
+    "Next.js and serverless functions": "/frameworks/nextjs",
+  },
   "More than one holder": {
     "Leader election": "/election",
     Semaphores: "/semaphore",

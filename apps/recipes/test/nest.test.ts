@@ -1,0 +1,3 @@
+import { testServer } from "./invoice-server.ts";
+
+testServer("nest");
