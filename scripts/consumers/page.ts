@@ -15,9 +15,9 @@ older versions report TS1479, and do not check it here. TypeScript 7 has no \`no
 program that compares what can be imported with what the types declare, name by name. The example of \`conformance\` is
 a run of the suite by vitest, which has to be imported and runs in Node only; elsewhere the cell is the comparison alone.
 \`cli\` runs a program under a lock, in Node.`,
-  "CommonJS projects": `Projects without ES modules: tests in plain JavaScript and in TypeScript; a program with
-decorators and their metadata, compiled for \`commonjs\` with the module resolution \`node10\`; and bundles whose files
-import and require the packages. Two columns compare both builds: Node gives the same classes to \`import\` and
+  "CommonJS projects": `Projects without ES modules: tests in plain JavaScript and in TypeScript; a NestJS
+application, compiled for \`commonjs\` with the module resolution \`node10\`; and bundles whose files import and require
+the packages. Two columns compare both builds: Node gives the same classes to \`import\` and
 \`require()\`, and where a tool loads both builds, each recognises the errors of the other.`,
   Browsers: `The example of the package's README, bundled by esbuild for browsers. Bundling fails if anything imports a
 built-in module of Node.`,

@@ -47,6 +47,15 @@ export async function withConsumerProject<T>(
   });
 }
 
+/** Writes the application that docs/frameworks/nestjs.md shows, with imports as in CommonJS. */
+async function writeNestApplication(directory: string): Promise<void> {
+  const files = ["locks", "invoices", "http", "nest/lock.module", "nest/locked", "nest/app.module"];
+  for (const file of files) {
+    const code = await readFile(join(root, `apps/recipes/src/${file}.ts`), "utf8");
+    await writeIn(directory, `nest/src/${file}.ts`, code.replaceAll(/(?<=from "\..*)\.ts"/g, '"'));
+  }
+}
+
 /** Returns the tests that docs/testing.md shows, changed for Jest as that page says. */
 function forJest(tests: string): string {
   const imports = 'import { afterEach, beforeEach, expect, test, vi } from "vitest";';
@@ -63,6 +72,7 @@ async function setUp(
   await cp(fixtures, directory, { recursive: true });
   const tests = await readFile(join(root, "apps/recipes/test/testing-code.test.ts"), "utf8");
   await writeIn(directory, "ts-jest/testing-code.test.ts", forJest(tests));
+  await writeNestApplication(directory);
   await install(packages, examples, directory);
 
   const programs = await writeExportsPrograms(packages, directory);
