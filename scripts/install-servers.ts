@@ -1,4 +1,4 @@
-/** Installs the servers and the browser that the tests start, where they are missing. */
-import { chromium, ensureOrExit, etcd, pgBouncer, postgres, redisServer } from "./lib/programs.ts";
+/** Installs the servers and the programs that the tests start, where they are missing. */
+import { chromium, ensureOrExit, etcd, pgBouncer, postgres, promtool, redisServer } from "./lib/programs.ts";
 
-await ensureOrExit(redisServer, postgres, pgBouncer, etcd, chromium);
+await ensureOrExit(redisServer, postgres, pgBouncer, etcd, chromium, promtool);

@@ -73,6 +73,17 @@ export const chromium: Program = {
   ],
 };
 
+export const promtool: Program = {
+  name: "promtool",
+  isThere: () => succeeds("promtool", "--version"),
+  packages: ["prometheus"],
+  advice: [
+    "The tests evaluate alert rules by Prometheus's promtool, which is not on the PATH. Please install it:",
+    "  macOS           brew install prometheus",
+    "  other systems   the package of your system that brings promtool",
+  ],
+};
+
 export const spin: Program = {
   name: "spin",
   isThere: async () => (await succeeds("spin", "-V")) && succeeds("gcc", "--version"),

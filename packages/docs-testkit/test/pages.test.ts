@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { readmeExamples, runExample } from "../src/index.ts";
 
@@ -10,11 +11,13 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 test.each([
   ["docs/election.md", "memory", [/^step in term \d{16}\nnobody leads\n$/, /^(vacant\n)?host-1 leads\n$/]],
   ["docs/changing-servers.md", "ioredis", [/^locked on 2 servers\n$/]],
+  ["docs/monitoring.md", "opentelemetry", [/^holdfast_lock_count\{.*\} 1\n$/]],
 ] as const)("the examples of %s print what they should", { timeout: 90_000 }, async (page, folder, outputs) => {
   const examples = await readmeExamples(resolve(root, page));
   expect(examples).toHaveLength(outputs.length);
   for (const [index, { code }] of examples.entries()) {
-    expect(await runExample(code, resolve(root, "packages", folder))).toMatch(outputs[index] as RegExp);
+    const free = code.replaceAll("9464", String(await freePort()));
+    expect(await runExample(free, resolve(root, "packages", folder))).toMatch(outputs[index] as RegExp);
   }
 });
 

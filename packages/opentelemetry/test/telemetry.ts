@@ -3,6 +3,7 @@ import { memoryNode } from "@holdfast/memory";
 import { type OpenTelemetryObserverOptions, openTelemetryObserver } from "@holdfast/opentelemetry";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import type { Attributes } from "@opentelemetry/api";
+import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import {
   AggregationTemporality,
   type Histogram,
@@ -10,6 +11,7 @@ import {
   MeterProvider,
   type MetricData,
   PeriodicExportingMetricReader,
+  type ResourceMetrics,
 } from "@opentelemetry/sdk-metrics";
 import {
   BasicTracerProvider,
@@ -25,14 +27,22 @@ export function meterSdk() {
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
   onTestFinished(() => provider.shutdown());
-  /** Returns the current metrics by name. */
-  const collect = async (): Promise<Map<string, MetricData>> => {
+  const exported = async (): Promise<ResourceMetrics[]> => {
     exporter.reset();
     await reader.forceFlush();
-    const scopes = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
+    return exporter.getMetrics();
+  };
+  /** Returns the current metrics by name. */
+  const collect = async (): Promise<Map<string, MetricData>> => {
+    const scopes = (await exported()).flatMap(({ scopeMetrics }) => scopeMetrics);
     return new Map(scopes.flatMap(({ metrics }) => metrics).map((metric) => [metric.descriptor.name, metric]));
   };
-  return { provider, collect };
+  /** Returns the current metrics as Prometheus reads them. */
+  const exposition = async (): Promise<string> => {
+    const serializer = new PrometheusSerializer();
+    return (await exported()).map((metrics) => serializer.serialize(metrics)).join("");
+  };
+  return { provider, collect, exposition };
 }
 
 /** Starts the SDK of traces with an exporter to memory, until the end of the test. */

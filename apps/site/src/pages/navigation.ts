@@ -59,6 +59,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Command line": "/cli/",
     Doctor: "/cli/doctor",
     "Metrics and traces": "/opentelemetry/",
+    "Prometheus and Grafana": "/monitoring",
     "Changing servers": "/changing-servers",
     "Changing servers in code": "/membership/",
   },
