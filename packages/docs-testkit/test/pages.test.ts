@@ -22,6 +22,25 @@ test.each([
 });
 
 test.each([
+  ["0", /^200 alive\n\n200 \{"ok":true,"reachable":3,"quorum":2,/],
+  ["60_000", /^200 alive\n\n503 \{"ok":false,.*"recovering from a restart, /],
+])(
+  "docs/kubernetes.md: the service answers probes, with a guard of %s ms, and ends after SIGTERM",
+  async (guard, printed) => {
+    const [service] = await readmeExamples(resolve(root, "docs/kubernetes.md"));
+    const port = await freePort();
+    const code = service?.code.replace("60_000", guard).replace("listen(8080)", `listen(${port}, "127.0.0.1")`);
+    const probes = `
+    for (const path of ["/live", "/ready"]) {
+      const reply = await fetch("http://127.0.0.1:${port}" + path);
+      console.log(reply.status, await reply.text());
+    }
+    process.kill(process.pid, "SIGTERM");`;
+    expect(await runExample(code + probes, resolve(root, "packages/ioredis"))).toMatch(printed);
+  },
+);
+
+test.each([
   ["docs/testing.md", ["test/testing-code.test.ts"]],
   ["docs/frameworks/overview.md", ["src/locks.ts", "src/invoices.ts", "src/http.ts"]],
   ["docs/frameworks/express.md", ["src/express-server.ts"]],
