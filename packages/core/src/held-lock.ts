@@ -87,6 +87,11 @@ export class HeldLock implements Lock {
     return this.#controller.signal;
   }
 
+  /** For JavaScript that comes from libraries whose `using` passes a signal: it would never see a loss. */
+  get aborted(): never {
+    throw new TypeError("a lock is not a signal: read lock.signal.aborted");
+  }
+
   /** The error with which the lock was lost, or undefined. */
   get lost(): LockLostError | undefined {
     this.remainingMs();

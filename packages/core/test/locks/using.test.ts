@@ -21,6 +21,14 @@ describe("using()", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("using() passes a lock that says where its signal is, to a routine that takes it for one as with other libraries", async () => {
+    const { redlock, clock } = world(3);
+    const pending = redlock.using("r", (lock) => Reflect.get(lock, "aborted"));
+    await expect(clock.until(pending)).rejects.toThrow(
+      new TypeError("a lock is not a signal: read lock.signal.aborted"),
+    );
+  });
+
   it("using() rejects with the error of the routine, even if the release fails as well", async () => {
     const { redlock, clock, nodes } = world(3);
     const pending = redlock.using("r", { ttlMs: 5000 }, async () => {
