@@ -1,4 +1,5 @@
-/** Installs the servers and the programs that the tests start, where they are missing. */
+/** Installs the servers and the programs that the tests start, where they are missing: more of them for `pnpm nightly`. */
 import { chromium, ensureOrExit, etcd, pgBouncer, postgres, promtool, redisServer } from "./lib/programs.ts";
 
-await ensureOrExit(redisServer, postgres, pgBouncer, etcd, chromium, promtool);
+const nightly = process.env.HOLDFAST_NIGHTLY === "1" ? [promtool] : [];
+await ensureOrExit(redisServer, postgres, pgBouncer, etcd, chromium, ...nightly);

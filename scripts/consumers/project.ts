@@ -26,6 +26,8 @@ export interface Program {
   readonly kind: "example" | "exports";
   /** The folder name of the package that it uses, or "README.md" for an example of the repository's README. */
   readonly subject: string;
+  /** Whether it needs modules of Node.js itself. */
+  readonly needsNode?: boolean;
 }
 
 /** The projects and compiler settings that are copied into the consumer's project. */
@@ -86,7 +88,7 @@ async function setUp(
     const name = `${subject}-${index + 1}`;
     await writeIn(directory, `programs/${name}.ts`, code);
     await writeIn(directory, `programs/${name}.cts`, insideFunction(code));
-    programs.push({ name, kind: "example", subject });
+    programs.push({ name, kind: "example", subject, needsNode: code.includes('from "node:') });
   }
   await replacePorts(directory, servers);
   const commands = packages.flatMap((each) =>
