@@ -21,13 +21,12 @@ export interface ConsumerProject {
 
 /** A program in both forms: `programs/NAME.ts`, which imports, and `programs/NAME.cts`, which requires. */
 export interface Program {
+  /** Begins with the subject, or with `without-browsers` if it needs modules of Node.js itself. */
   readonly name: string;
   /** An example of a README, or a comparison of what a package exports with its types. */
   readonly kind: "example" | "exports";
   /** The folder name of the package that it uses, or "README.md" for an example of the repository's README. */
   readonly subject: string;
-  /** Whether it needs modules of Node.js itself. */
-  readonly needsNode?: boolean;
 }
 
 /** The projects and compiler settings that are copied into the consumer's project. */
@@ -85,10 +84,10 @@ async function setUp(
       await writeIn(directory, join("programs", subject, fileName), code);
       continue;
     }
-    const name = `${subject}-${index + 1}`;
+    const name = `${code.includes('from "node:') ? "without-browsers-" : ""}${subject}-${index + 1}`;
     await writeIn(directory, `programs/${name}.ts`, code);
     await writeIn(directory, `programs/${name}.cts`, insideFunction(code));
-    programs.push({ name, kind: "example", subject, needsNode: code.includes('from "node:') });
+    programs.push({ name, kind: "example", subject });
   }
   await replacePorts(directory, servers);
   const commands = packages.flatMap((each) =>

@@ -166,7 +166,7 @@ function browserTrials(project: ConsumerProject, chromium: Chromium | undefined)
   ];
   if (chromium) places.push([`${chromium.name}, headless`, (script) => runInChromium(chromium, script)]);
   const examples = project.programs.filter(
-    ({ kind, subject, needsNode }) => kind === "example" && browserSubjects.includes(subject) && !needsNode,
+    ({ name, kind, subject }) => kind === "example" && browserSubjects.includes(subject) && name.startsWith(subject),
   );
   return places.flatMap(([row, runScript]) =>
     examples.map((program) => ({

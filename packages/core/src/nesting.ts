@@ -2,7 +2,6 @@
 
 import { checkMethods } from "./arguments.ts";
 import type { Lock } from "./lock.ts";
-import type { Settings } from "./options.ts";
 
 /** The part of an `AsyncLocalStorage` that {@link Nesting} uses. Node.js, Deno, Bun and Cloudflare Workers have one. */
 export interface NestingStorage {
@@ -15,7 +14,7 @@ export interface NestingStorage {
 /** A lock whose routine runs. */
 interface Running {
   readonly lock: Pick<Lock, "resources" | "remainingMs">;
-  readonly settings: Pick<Settings, "mode" | "label">;
+  readonly settings: { readonly mode: "exclusive" | "shared"; readonly label: string | undefined };
   /** The lock within whose routine this one was acquired. */
   readonly outer: Running | undefined;
 }
@@ -63,7 +62,7 @@ export class Nesting {
    * @param resources what the call wants to lock
    * @param settings the mode in which it wants them
    */
-  lockAround(resources: readonly string[], { mode }: Pick<Settings, "mode">): string | undefined {
+  lockAround(resources: readonly string[], { mode }: Pick<Running["settings"], "mode">): string | undefined {
     for (let running = this.#innermost(); running !== undefined; running = running.outer) {
       const { lock, settings } = running;
       if ((settings.mode === "shared" && mode === "shared") || lock.remainingMs() === 0) continue;

@@ -122,6 +122,13 @@ export function fencedConnections({ behindProxy, client: connecting, proxy, serv
     expect(await client.openStore().read("key", 7)).toEqual({ value: Buffer.from("value"), fence: 7 });
   });
 
+  test("write() is sent over a client that had connected before the store was made", async () => {
+    const { port } = await server();
+    const client = connecting(port);
+    await comeBack(client);
+    await client.openStore().write("key", "value", 7);
+  });
+
   test("write() rejects immediately while the client is not connected, and is not sent later", async () => {
     const { command, network, client } = await behindProxy();
     const store = client.openStore();

@@ -115,7 +115,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     const actionBytes = Buffer.from(action);
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     try {
-      const connecting = connection.firstConnection?.();
+      const connecting = connection.isReady(key) ? undefined : connection.firstConnection?.();
       const callMs = connecting === undefined ? timeoutMs : await afterConnecting(connecting, late);
       if (!connection.isReady(key)) throw notConnected(connection, key);
       const replied = callScript(fencedScript, callMs, (command, script, callId, leftMs) => {
