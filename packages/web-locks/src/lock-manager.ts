@@ -2,7 +2,7 @@ import type { Redlock } from "@holdfast/core";
 import { assertOptions, checkMethods, checkType } from "@holdfast/core/node";
 import { readCall } from "./arguments.ts";
 import { NamedLocks } from "./named-locks.ts";
-import type { LockInfo, LockManager } from "./types.ts";
+import type { LockInfo, LockManager, LockMode } from "./types.ts";
 
 /** The options of {@link createLockManager}. */
 export interface LockManagerOptions {
@@ -65,11 +65,14 @@ export function createLockManager(redlock: Redlock, options: LockManagerOptions 
     }) as LockManager["request"],
 
     async query() {
-      const used = [...names];
-      const held = used.flatMap(([name, locks]) => locks.held.map((mode) => ({ name, mode, clientId })));
-      const pending = used.flatMap(([name, locks]) => locks.pending.map((mode) => ({ name, mode, clientId })));
-      const elsewhere = await Promise.all(used.map(([name]) => holders(redlock, prefix, name)));
-      return { held: [...held, ...elsewhere.flat().filter((info) => info.clientId !== clientId)], pending };
+      const listOf = async ([name, locks]: [string, NamedLocks]) => {
+        const { held, pending } = await locks.snapshot();
+        const ours = (modes: readonly LockMode[]) => modes.map((mode) => ({ name, mode, clientId }));
+        const others = (await holders(redlock, prefix, name)).filter((info) => info.clientId !== clientId);
+        return { held: [...ours(held), ...others], pending: ours(pending) };
+      };
+      const lists = await Promise.all([...names].map(listOf));
+      return { held: lists.flatMap(({ held }) => held), pending: lists.flatMap(({ pending }) => pending) };
     },
   };
 }

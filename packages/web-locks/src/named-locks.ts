@@ -1,23 +1,31 @@
-import type { Lock, LockOptions, Redlock } from "@holdfast/core";
+import { defaultNodeTimeoutMs, type Lock, type LockOptions, type Redlock } from "@holdfast/core";
 import type { Call } from "./arguments.ts";
 import { takeOver } from "./take-over.ts";
-import type { LockMode } from "./types.ts";
+import type { GrantedLock, LockMode } from "./types.ts";
 
-/** A lock that a callback holds. */
-interface Held {
-  readonly mode: LockMode;
-  readonly lock: Lock;
-  /** Rejects the request, and aborts the signal that the callback got. */
-  lose(error: DOMException): void;
+/** How long to wait for a request that the nodes neither grant nor refuse, in milliseconds. */
+const timeoutMs = defaultNodeTimeoutMs(10_000);
+
+/** A call of `request()`. */
+interface Request extends Call {
+  /** `held` since it got the lock, also after it has released that; `over` if it got none, or if its lock was lost. */
+  state: "pending" | "held" | "over";
+  /** Aborts the signal that the callback gets. */
+  readonly lost: AbortController;
+  /** Calls the callback, in the asynchronous context of this call, whichever request has acquired the lock. */
+  grant(lock: GrantedLock | null): void;
+  /** Settles as the callback does. */
+  readonly called: Promise<unknown>;
+  /** Settle the promise of `request()`. */
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
 }
 
-/** A request that waits. */
-interface Waiting {
+/** Requests that wait for one lock: a single one, or shared ones in a row. */
+interface Group {
   readonly mode: LockMode;
-  /** Calls the callback. */
-  grant(lock: Lock): void;
-  /** Rejects the request. */
-  fail(error: unknown): void;
+  /** Each with a function that stops listening to its signal. */
+  readonly requests: Map<Request, () => void>;
   /** Ends the call of `acquire`; undefined before that call. */
   attempt: AbortController | undefined;
   /** Resolves when that call has settled. */
@@ -28,26 +36,33 @@ interface Waiting {
  * What one lock manager holds and requests of one name.
  *
  * Requests wait in `Redlock.acquire`, which serves those of one process first come, first served, as the specification
- * requires. The list here exists for `query()`, and because a request with `steal` passes the others: they leave
- * `acquire`, and call it again in the same order once the lock is stolen. Requests that arrive while one with
- * `ifAvailable` or `steal` asks the nodes start after it, unless both are shared.
+ * requires. Shared ones in a row make one call, and share its lock. The line here exists for `query()`, and because a
+ * request with `steal` passes the others: they leave `acquire`, and call it again in the same order once the lock is
+ * stolen. Requests that arrive while one with `ifAvailable` or `steal` asks the nodes start after it, unless both are
+ * shared.
+ *
+ * By the specification, a request gets the lock or waits from the moment it is made. Here the nodes decide that a round
+ * trip later, so `steal` and `query()` wait until all earlier requests are decided.
  */
 export class NamedLocks {
   readonly #redlock: Redlock;
   readonly #resource: string;
   readonly #options: LockOptions;
   readonly #onChange: () => void;
-  readonly #waiting: Waiting[] = [];
-  readonly #held = new Set<Held>();
+  /** The requests that wait, in order. */
+  readonly #line: Group[] = [];
+  readonly #held = new Map<Request, Lock>();
   /** The releases in progress. They never reject. */
   readonly #releases = new Set<Promise<void>>();
-  /** The requests with `ifAvailable` or `steal` that ask the nodes, each with a promise that resolves afterwards. */
-  readonly #deciding = new Map<Call, Promise<unknown>>();
+  /** The requests with `ifAvailable` or `steal` that are not decided. */
+  readonly #deciding = new Set<Request>();
+  /** Called when a request is decided or gives up. */
+  readonly #watchers = new Set<() => void>();
 
   /**
    * @param redlock acquires the locks
    * @param resource what it locks
-   * @param options how
+   * @param options how; the label identifies the lock manager
    * @param onChange called when a lock or a request has ended
    */
   constructor(redlock: Redlock, resource: string, options: LockOptions, onChange: () => void) {
@@ -59,164 +74,235 @@ export class NamedLocks {
 
   /** Whether nothing is held, requested or being released. */
   get isUnused(): boolean {
-    return [this.#waiting.length, this.#held.size, this.#deciding.size, this.#releases.size].every((count) => !count);
+    return [this.#line.length, this.#held.size, this.#deciding.size, this.#releases.size].every((count) => !count);
   }
 
-  /** The modes of the locks that are held. */
-  get held(): readonly LockMode[] {
-    return [...this.#held].map(({ mode }) => mode);
-  }
-
-  /** The modes of the requests that wait, in order. */
-  get pending(): readonly LockMode[] {
-    const steals = [...this.#deciding.keys()].filter(({ steal }) => steal);
-    return [...steals, ...this.#waiting].map(({ mode }) => mode);
+  /** Returns the modes of the locks that are held, and of the requests that wait, once all made so far are decided. */
+  async snapshot(): Promise<Record<"held" | "pending", readonly LockMode[]>> {
+    const waiting = this.#line.flatMap(({ requests }) => [...requests.keys()]);
+    const requests = [...this.#held.keys(), ...this.#deciding, ...waiting];
+    await this.#decided();
+    const modesOf = (wanted: Request["state"]) =>
+      requests.filter(({ state }) => state === wanted).map(({ mode }) => mode);
+    return { held: modesOf("held"), pending: modesOf("pending") };
   }
 
   /** Settles as `request()` does. */
-  async request(call: Call): Promise<unknown> {
-    try {
-      if (call.steal) return await this.#steal(call);
-      return await (call.ifAvailable ? this.#requestNow(call) : this.#wait(call));
-    } finally {
-      this.#onChange();
-    }
-  }
-
-  #wait(call: Call): Promise<unknown> {
-    const { mode, signal } = call;
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        signal?.removeEventListener("abort", giveUp);
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-      };
-      const fail = (error: unknown) => {
-        leave();
-        reject(error);
-      };
-      const giveUp = () => {
-        waiting.attempt?.abort();
-        fail(signal?.reason);
-      };
-      const grant = (lock: Lock) => {
-        leave();
-        resolve(this.#hold(call, lock));
-      };
-      const waiting: Waiting = { mode, grant, fail, attempt: undefined, settled: Promise.resolve() };
-      signal?.addEventListener("abort", giveUp);
-      this.#waiting.push(waiting);
-      this.#startAll();
+  request(call: Call): Promise<unknown> {
+    const result = new Promise((resolve, reject) => {
+      let grant: Request["grant"] = () => {};
+      const granted = new Promise<GrantedLock | null>((resolveGranted) => {
+        grant = resolveGranted;
+      });
+      const called = granted.then(call.callback);
+      const lost = new AbortController();
+      const request: Request = { ...call, state: "pending", lost, grant, called, resolve, reject };
+      if (call.steal) this.#steal(request);
+      else if (call.ifAvailable) this.#requestNow(request);
+      else this.#wait(request);
     });
+    return result.finally(this.#onChange);
   }
 
-  /** Starts the requests that have not started, in order, up to one that must wait until another is decided. */
+  #wait(request: Request): void {
+    const { mode, signal } = request;
+    let group = this.#line.at(-1);
+    if (group === undefined || !canShare(group, request) || (group.attempt !== undefined && !this.#mayStart(request))) {
+      group = { mode, requests: new Map(), attempt: undefined, settled: Promise.resolve() };
+      this.#line.push(group);
+    }
+    const { requests } = group;
+    const giveUp = () => {
+      requests.delete(request);
+      if (requests.size === 0) {
+        this.#leave(group);
+        group.attempt?.abort();
+      }
+      this.#fail(request, signal?.reason);
+    };
+    signal?.addEventListener("abort", giveUp, { once: true });
+    requests.set(request, () => signal?.removeEventListener("abort", giveUp));
+    this.#startAll();
+  }
+
+  /** Starts the groups that have not started, in order, up to one that must wait until another request is decided. */
   #startAll(): void {
-    const deciding = [...this.#deciding.keys()];
-    const lastStarted = this.#waiting.findLastIndex(({ attempt }) => attempt !== undefined);
-    for (const waiting of this.#waiting.slice(lastStarted + 1)) {
-      if (!deciding.every((call) => canShare(call, waiting))) return;
-      this.#start(waiting);
+    const lastStarted = this.#line.findLastIndex(({ attempt }) => attempt !== undefined);
+    for (const group of this.#line.slice(lastStarted + 1)) {
+      if (!this.#mayStart(group)) return;
+      this.#start(group);
     }
   }
 
-  #start(waiting: Waiting): void {
-    waiting.attempt = new AbortController();
-    const { signal } = waiting.attempt;
-    const options: LockOptions = { ...this.#options, mode: waiting.mode, waitTimeoutMs: Infinity, signal };
-    waiting.settled = this.#redlock.acquire(this.#resource, options).then(
-      (lock) => (signal.aborted ? this.#release(lock) : waiting.grant(lock)),
+  #mayStart(wanted: Pick<Group, "mode">): boolean {
+    return [...this.#deciding].every((request) => canShare(request, wanted));
+  }
+
+  #start(group: Group): void {
+    const attempt = new AbortController();
+    const { signal } = attempt;
+    group.attempt = attempt;
+    const options: LockOptions = { ...this.#options, mode: group.mode, waitTimeoutMs: Infinity, signal };
+    group.settled = this.#redlock.acquire(this.#resource, options).then(
+      (lock) => (signal.aborted ? this.#release(lock) : this.#hold(this.#leave(group), lock)),
       (error) => {
-        if (!signal.aborted) waiting.fail(error);
+        if (!signal.aborted) for (const request of this.#leave(group)) this.#fail(request, error);
       },
     );
   }
 
-  async #requestNow(call: Call): Promise<unknown> {
-    const rivals = [...this.#held, ...this.#waiting, ...this.#deciding.keys()];
-    const mayBeFree = rivals.every((rival) => canShare(rival, call));
-    if (!mayBeFree) {
-      await Promise.resolve(); // the callback never runs before request() returns
-      return call.callback(null);
-    }
-    const decision = this.#decide(call, async () => {
-      await Promise.all(this.#releases);
-      return this.#redlock.tryAcquire(this.#resource, { ...this.#options, mode: call.mode });
-    });
-    return (await decision).result;
+  /** Takes a group out of the line, and returns its requests. */
+  #leave(group: Group): Request[] {
+    this.#line.splice(this.#line.indexOf(group), 1);
+    for (const stopListening of group.requests.values()) stopListening();
+    return [...group.requests.keys()];
   }
 
-  async #steal(call: Call): Promise<unknown> {
-    const earlier = [...this.#deciding.values()];
-    const decision = this.#decide(call, async () => {
-      await Promise.all(earlier); // which may hold the lock then
+  #requestNow(request: Request): void {
+    const rivals = [...this.#held.keys(), ...this.#line, ...this.#deciding];
+    if (rivals.every((rival) => canShare(rival, request))) {
+      void this.#decide(request, async () => {
+        await Promise.all(this.#releases);
+        return this.#redlock.tryAcquire(this.#resource, { ...this.#options, mode: request.mode });
+      });
+    } else this.#refuse(request);
+  }
+
+  #steal(request: Request): void {
+    const earlier = this.#decided();
+    void this.#decide(request, async () => {
+      await earlier; // they may have the lock then
       return this.#takeOver();
     });
-    return (await decision).result;
+  }
+
+  /** Acquires a lock before all requests that wait, and calls the callback. */
+  async #decide(request: Request, acquire: () => Promise<Lock | null>): Promise<void> {
+    this.#deciding.add(request);
+    try {
+      const lock = await acquire();
+      this.#deciding.delete(request);
+      if (lock === null) this.#refuse(request);
+      else this.#hold([request], lock);
+    } catch (error) {
+      this.#deciding.delete(request);
+      this.#fail(request, error);
+    }
+    this.#startAll();
   }
 
   /**
-   * Acquires a lock before all requests that wait, and calls the callback.
-   *
-   * @returns the promise of the callback's result, in an object, so that it is not awaited
+   * Resolves when all requests made so far are decided: they have the lock, or they wait. Those that could be next wait if
+   * the nodes name another client as the holder, or have neither granted nor refused the lock after {@link timeoutMs}.
    */
-  #decide(call: Call, acquire: () => Promise<Lock | null>): Promise<{ readonly result: unknown }> {
-    const decide = async () => {
-      try {
-        const lock = await acquire();
-        return { result: lock === null ? call.callback(null) : this.#hold(call, lock) };
-      } finally {
-        this.#deciding.delete(call);
-        this.#startAll();
-      }
-    };
-    const decision = decide();
-    this.#deciding.set(
-      call,
-      decision.catch(() => {}),
-    );
-    return decision;
+  #decided(): Promise<void> {
+    const deciding = [...this.#deciding];
+    let next = this.#firstInLine();
+    const isBlocked = (group: Group) => ![...this.#held.keys()].every((held) => canShare(held, group));
+    const isUndecided = () =>
+      deciding.some((request) => this.#deciding.has(request)) ||
+      next.some((group) => this.#line.includes(group) && !isBlocked(group));
+    if (!isUndecided()) return Promise.resolve();
+    return new Promise((resolve) => {
+      let cancelTimer = () => {};
+      const watch = () => {
+        if (isUndecided()) return;
+        this.#watchers.delete(watch);
+        cancelTimer();
+        resolve();
+      };
+      const stopWaiting = () => {
+        next = [];
+        watch();
+      };
+      this.#watchers.add(watch);
+      if (next[0] === undefined) return;
+      const { clock } = this.#redlock;
+      const onTimeout = () => clock.afterPendingIo(stopWaiting); // the grant may be waiting to be read
+      this.#hasRival(next[0]).then((hasRival) => {
+        if (hasRival) stopWaiting();
+        else if (this.#watchers.has(watch)) cancelTimer = clock.startTimer(timeoutMs, onTimeout);
+      }, stopWaiting);
+    });
+  }
+
+  /** Returns the groups that can get the lock next: one, or shared ones in a row. */
+  #firstInLine(): Group[] {
+    const [first] = this.#line;
+    const end = this.#line.findIndex((group, index) => index > 0 && !canShare(group, first as Group));
+    return this.#line.slice(0, end < 0 ? undefined : end);
+  }
+
+  /** Whether the nodes name another client whose lock excludes this one. */
+  async #hasRival(wanted: Group): Promise<boolean> {
+    const { mode, holders } = await this.#redlock.inspect(this.#resource);
+    const isOurs = ({ label }: (typeof holders)[number]) => label === this.#options.label;
+    return mode !== null && !canShare({ mode }, wanted) && !holders.every(isOurs);
   }
 
   /** Acquires the lock by releasing its holders, here and elsewhere. */
   async #takeOver(): Promise<Lock> {
-    const stolen = [...this.#held];
-    for (const held of stolen) held.lose(abortError("the lock was stolen"));
-    for (const waiting of this.#waiting) {
-      waiting.attempt?.abort();
-      waiting.attempt = undefined;
+    const stolen = new Set(this.#held.values());
+    for (const request of [...this.#held.keys()]) this.#lose(request, abortError("the lock was stolen"));
+    for (const group of this.#line) {
+      group.attempt?.abort();
+      group.attempt = undefined;
     }
     try {
-      await Promise.all(this.#waiting.map(({ settled }) => settled));
+      await Promise.all(this.#line.map(({ settled }) => settled));
       return await takeOver(this.#redlock, this.#resource, this.#options);
     } finally {
       // Not before: a release notifies the clients that wait.
-      for (const { lock } of stolen) void this.#release(lock);
+      for (const lock of stolen) void this.#release(lock);
     }
   }
 
-  /** Calls the callback, and keeps the lock until its promise settles. */
-  #hold({ name, mode, callback }: Call, lock: Lock): Promise<unknown> {
-    const controller = new AbortController();
-    return new Promise((resolve, reject) => {
-      const lose = (error: DOMException) => {
-        this.#held.delete(held);
-        reject(error);
-        controller.abort(error);
-      };
-      const held: Held = { mode, lock, lose };
-      this.#held.add(held);
-      const granted = Object.freeze({ name, mode, fence: lock.fence, signal: controller.signal });
-      const result = new Promise((settle) => settle(callback(granted)));
+  /** Calls the callbacks, and keeps the lock until the promises of all of them settle. */
+  #hold(requests: readonly Request[], lock: Lock): void {
+    const holders = new Set(requests);
+    for (const request of requests) {
+      const { name, mode, lost, called } = request;
+      request.state = "held";
+      this.#held.set(request, lock);
+      request.grant(Object.freeze({ name, mode, fence: lock.fence, signal: lost.signal }));
       const end = () => {
-        const isHeld = this.#held.delete(held); // unless it was stolen or lost
-        if (isHeld) void this.#release(lock).then(() => resolve(result));
+        holders.delete(request);
+        if (!this.#held.delete(request)) return; // it was stolen or lost
+        if (holders.size > 0) request.resolve(called);
+        else void this.#release(lock).then(() => request.resolve(called));
       };
-      result.then(end, end);
-      const { signal } = lock;
-      const onLoss = () => lose(abortError("the lock was lost", signal.reason));
-      if (signal.aborted) onLoss();
-      else signal.addEventListener("abort", onLoss);
-    });
+      called.then(end, end);
+    }
+    this.#changed();
+    const { signal } = lock;
+    const onLoss = () => {
+      for (const request of holders) this.#lose(request, abortError("the lock was lost", signal.reason));
+    };
+    if (signal.aborted) onLoss();
+    else signal.addEventListener("abort", onLoss);
+  }
+
+  #lose(request: Request, error: DOMException): void {
+    this.#held.delete(request);
+    this.#fail(request, error);
+    request.lost.abort(error);
+  }
+
+  #refuse(request: Request): void {
+    request.state = "over";
+    this.#changed();
+    request.grant(null);
+    request.resolve(request.called);
+  }
+
+  #fail(request: Request, error: unknown): void {
+    request.state = "over";
+    this.#changed();
+    request.reject(error);
+  }
+
+  #changed(): void {
+    for (const watcher of this.#watchers) watcher();
   }
 
   #release(lock: Lock): Promise<void> {

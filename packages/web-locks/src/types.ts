@@ -14,7 +14,7 @@ export interface GrantedLock {
   readonly mode: LockMode;
   /**
    * Beyond the standard: the fencing token, as in `Lock.fence` of `@holdfast/core`. Of two locks of a name, at least one
-   * of them exclusive, the later one has the larger token.
+   * of them exclusive, the later one has the larger token. Shared locks may have the same.
    */
   readonly fence: number;
   /**
@@ -34,8 +34,9 @@ export interface LockRequestOptions {
   /** Ends the wait when it aborts: the request rejects with its reason. Has no effect once the lock is granted. */
   readonly signal?: AbortSignal;
   /**
-   * Takes the lock away from its holders, and passes all that wait. The code of the holders goes on, and learns of it
-   * by the rejection of its request, and by the signal of its lock. Default false.
+   * Takes the lock away from its holders, and passes all that wait. An earlier request of the same lock manager that is
+   * about to get the lock gets it first, and then loses it. The code of the holders goes on, and learns of it by the
+   * rejection of its request, and by the signal of its lock. Default false.
    */
   readonly steal?: boolean;
 }
@@ -97,8 +98,9 @@ export interface LockManager {
   request<T>(name: string, options: LockRequestOptions, callback: (lock: GrantedLock | null) => T): Promise<Awaited<T>>;
 
   /**
-   * Returns what is held and requested. Of this lock manager, that is everything. Of others, it is the locks of names
-   * that this one holds or requests, if a majority of the nodes names their holders; their `clientId` differs.
+   * Returns what is held and requested, once the nodes have decided the requests of this lock manager that were made
+   * before. Of this lock manager, that is everything. Of others, it is the locks of names that this one holds or requests,
+   * if a majority of the nodes names their holders; their `clientId` differs.
    *
    * @throws {RedlockClosedError} when the `Redlock` is closed
    *

@@ -16,6 +16,8 @@ export interface Clause {
   readonly section: string;
   /** The sentence that must be true. */
   readonly fact: string;
+  /** Present if `@holdfast/web-locks` does not keep the clause: what it does instead. */
+  readonly notKept?: string;
   /** Rejects if it is not. Uses only locks whose names begin with `name`, and leaves none behind. */
   trial(locks: Locks, name: string): Promise<void>;
 }
@@ -85,14 +87,11 @@ function isFree(locks: Locks, name: string, mode: LockMode = "exclusive"): Promi
   return locks.request(name, { mode, ifAvailable: true }, (lock: unknown) => lock !== null);
 }
 
-/** Waits until the manager lists as many requests for the name. */
-async function pending(locks: Locks, name: string, count: number): Promise<void> {
-  for (const deadline = Date.now() + 10_000; ; ) {
-    const waiting = (await locks.query()).pending.filter((info) => info.name === name);
-    if (waiting.length === count) return;
-    if (Date.now() > deadline) throw new Error(`wanted ${count} pending requests, got ${waiting.length}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+/** Throws unless `query()`, called once and in this turn, lists these modes for the name. */
+async function lists(locks: Locks, name: string, held: LockMode[], pending: LockMode[]): Promise<void> {
+  const state = await locks.query();
+  const modes = (list: typeof state.held) => list.filter((info) => info.name === name).map(({ mode }) => mode);
+  equal({ held: modes(state.held), pending: modes(state.pending) }, { held, pending });
 }
 
 const shared = { mode: "shared" } as const;
@@ -101,13 +100,24 @@ const noop = () => {};
 export const clauses: readonly Clause[] = [
   {
     section: "resource-names",
-    fact: 'request() rejects a name that begins with "-" with a NotSupportedError, and accepts all others',
+    fact: 'request() rejects a name that begins with "-" with a NotSupportedError, and accepts all well-formed others',
     async trial(locks, name) {
       equal(await rejection(locks.request("-", noop)), "NotSupportedError");
       equal(await rejection(locks.request(`-${name}`, noop)), "NotSupportedError");
       equal(await locks.request(`${name}-`, () => 1), 1);
       equal(await locks.request("", () => 2), 2);
       equal(await locks.request(`${name} – ü 🔒 \0\n*`, () => 3), 3);
+    },
+  },
+  {
+    section: "resource-names",
+    fact: "request() accepts a name that is not well-formed Unicode, and leaves it as it is",
+    notKept: "request() rejects with a TypeError, because servers store names as UTF-8, which has no lone surrogates",
+    async trial(locks, name) {
+      const both = await locks.request(`${name}\ud800`, (outer: { name: string }) =>
+        locks.request(`${name}\ufffd`, (inner: { name: string }) => [outer.name, inner.name]),
+      );
+      equal(both, [`${name}\ud800`, `${name}\ufffd`]);
     },
   },
   {
@@ -125,7 +135,7 @@ export const clauses: readonly Clause[] = [
     fact: "request() grants shared locks together, and no exclusive one meanwhile",
     async trial(locks, name) {
       const holders = [hold(locks, name, shared), hold(locks, name, shared), hold(locks, name, shared)];
-      await Promise.all(holders.map(({ granted }) => granted));
+      await lists(locks, name, ["shared", "shared", "shared"], []);
       equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, true]);
       for (const holder of holders) holder.end();
       await Promise.all(holders.map(({ result }) => result));
@@ -156,8 +166,8 @@ export const clauses: readonly Clause[] = [
       const log: string[] = [];
       const first = hold(locks, name, {}, "first", log);
       const second = hold(locks, name, {}, "second", log);
+      await lists(locks, name, ["exclusive"], ["exclusive"]);
       await first.granted;
-      await pending(locks, name, 1);
       equal(log, ["first"]);
       equal(await first.finish("done"), "done");
       await second.finish();
@@ -171,6 +181,21 @@ export const clauses: readonly Clause[] = [
         await locks.request(name, async () => {});
         equal(await isFree(locks, name), true);
       }
+    },
+  },
+  {
+    section: "concept-lock",
+    fact: "request() settles after the next requests got the lock",
+    async trial(locks, name) {
+      const writer = hold(locks, name);
+      const readers = [hold(locks, name, shared), hold(locks, name, shared)];
+      const next = hold(locks, name);
+      await writer.finish();
+      await lists(locks, name, ["shared", "shared"], ["exclusive"]);
+      for (const { end } of readers) end();
+      await Promise.all(readers.map(({ result }) => result));
+      await lists(locks, name, ["exclusive"], []);
+      await next.finish();
     },
   },
   {
@@ -199,11 +224,11 @@ export const clauses: readonly Clause[] = [
       const reader = await holding(locks, name, shared, "reader", log);
       const writer = hold(locks, name, {}, "writer", log);
       const late = hold(locks, name, shared, "late reader", log);
-      await pending(locks, name, 2);
+      await lists(locks, name, ["shared"], ["exclusive", "shared"]);
       equal(log, ["reader"]);
-      reader.end();
+      await reader.finish();
+      await lists(locks, name, ["exclusive"], ["shared"]);
       await writer.granted;
-      await pending(locks, name, 1);
       equal(log, ["reader", "writer"]);
       writer.end();
       await late.finish();
@@ -217,12 +242,12 @@ export const clauses: readonly Clause[] = [
       const writer = hold(locks, name, {}, "writer", log);
       const readers = ["1", "2"].map((label) => hold(locks, name, shared, label, log));
       const next = hold(locks, name, {}, "next", log);
-      await writer.granted;
-      writer.end();
+      await writer.finish();
+      await lists(locks, name, ["shared", "shared"], ["exclusive"]);
       await Promise.all(readers.map(({ granted }) => granted));
-      readers[1]?.end();
-      await readers[1]?.result;
-      await pending(locks, name, 1);
+      equal(log, ["writer", "1", "2"]);
+      await readers[1]?.finish();
+      await lists(locks, name, ["shared"], ["exclusive"]);
       equal(log.length, 3);
       readers[0]?.end();
       await next.finish();
@@ -338,10 +363,10 @@ export const clauses: readonly Clause[] = [
       const holder = await holding(locks, name, {}, "holder", log);
       const waiting = hold(locks, name, { signal: controller.signal }, "aborted", log);
       const behind = hold(locks, name, {}, "behind", log);
-      await pending(locks, name, 2);
+      await lists(locks, name, ["exclusive"], ["exclusive", "exclusive"]);
       controller.abort(new RangeError("mine"));
       equal(await rejection(waiting.result), "RangeError");
-      await pending(locks, name, 1);
+      await lists(locks, name, ["exclusive"], ["exclusive"]);
       holder.end();
       await behind.finish();
       equal(log, ["holder", "behind"]);
@@ -356,10 +381,10 @@ export const clauses: readonly Clause[] = [
       const reader = await holding(locks, name, shared);
       const writer = hold(locks, name, { signal: controller.signal });
       const behind = hold(locks, name, shared);
-      await pending(locks, name, 2);
+      await lists(locks, name, ["shared"], ["exclusive", "shared"]);
       controller.abort();
       equal(await rejection(writer.result), "AbortError");
-      await behind.granted;
+      await lists(locks, name, ["shared", "shared"], []);
       reader.end();
       behind.end();
       await Promise.all([reader.result, behind.result]);
@@ -488,12 +513,47 @@ export const clauses: readonly Clause[] = [
       const log: string[] = [];
       const holder = await holding(locks, name, {}, "holder", log);
       const waiting = ["1", "2"].map((label) => hold(locks, name, {}, label, log));
-      await pending(locks, name, 2);
       const thief = hold(locks, name, { steal: true }, "thief", log);
       const last = hold(locks, name, {}, "last", log);
+      await lists(locks, name, ["exclusive"], ["exclusive", "exclusive", "exclusive"]);
       await finishInTurn([thief, ...waiting, last]);
       equal(log, ["holder", "thief", "1", "2", "last"]);
       holder.end();
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal in the turn of an earlier request does not overtake it: both get the lock, and the thief keeps it",
+    async trial(locks, name) {
+      const log: string[] = [];
+      for (const options of [{}, shared, { ifAvailable: true }]) {
+        const first = hold(locks, name, options, "first", log);
+        const thief = hold(locks, name, { steal: true }, "thief", log);
+        const last = hold(locks, name, shared, "last", log);
+        await lists(locks, name, ["exclusive"], ["shared"]);
+        equal(await rejection(first.result), "AbortError");
+        await thief.granted;
+        equal(log.splice(0), ["first", "thief"]);
+        await finishInTurn([thief, last]);
+        equal(log.splice(0), ["last"]);
+        first.end();
+      }
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal in the turn of earlier ones takes the lock from the last of them",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const thieves = ["1", "2", "3"].map((label) => hold(locks, name, { steal: true }, label, log));
+      const last = hold(locks, name, {}, "last", log);
+      await lists(locks, name, ["exclusive"], ["exclusive"]);
+      await thieves[2]?.granted;
+      equal(log, ["1", "2", "3"]);
+      const outcomes = thieves.slice(0, 2).map(({ result }) => rejection(result));
+      equal(await Promise.all(outcomes), ["AbortError", "AbortError"]);
+      await finishInTurn([thieves[2] as (typeof thieves)[0], last]);
+      for (const { end } of thieves) end();
     },
   },
   {
@@ -515,10 +575,8 @@ export const clauses: readonly Clause[] = [
     async trial(locks, name) {
       const holder = await holding(locks, name, shared);
       const waiting = [hold(locks, name), hold(locks, name, shared), hold(locks, name)];
-      await pending(locks, name, 3);
+      await lists(locks, name, ["shared"], ["exclusive", "shared", "exclusive"]);
       const { held, pending: requests } = await locks.query();
-      const modes = (list: typeof held) => list.filter((info) => info.name === name).map(({ mode }) => mode);
-      equal([modes(held), modes(requests)], [["shared"], ["exclusive", "shared", "exclusive"]]);
       const ids = new Set([...held, ...requests].filter((info) => info.name === name).map(({ clientId }) => clientId));
       equal([ids.size, typeof [...ids][0]], [1, "string"]);
       await finishInTurn([holder, ...waiting]);
@@ -531,16 +589,37 @@ export const clauses: readonly Clause[] = [
       const controller = new AbortController();
       const holder = await holding(locks, name);
       const aborted = hold(locks, name, { signal: controller.signal });
-      await pending(locks, name, 1);
+      await lists(locks, name, ["exclusive"], ["exclusive"]);
       controller.abort();
       equal(await rejection(aborted.result), "AbortError");
       const thief = await holding(locks, name, { steal: true });
-      const during = await locks.query();
+      await lists(locks, name, ["exclusive"], []);
       await thief.finish();
-      const after = await locks.query();
-      const count = (list: readonly { name: string }[]) => list.filter((info) => info.name === name).length;
-      equal([count(during.held), count(during.pending), count(after.held)], [1, 0, 0]);
+      await lists(locks, name, [], []);
       holder.end();
+    },
+  },
+  {
+    section: "algorithm-snapshot-state",
+    fact: "query() in the turn of a request lists its lock, even if the callback ends at once",
+    async trial(locks, name) {
+      const requests = [locks.request(name, noop), locks.request(name, noop)];
+      await lists(locks, name, ["exclusive"], ["exclusive"]);
+      await Promise.all(requests);
+      await lists(locks, name, [], []);
+    },
+  },
+  {
+    section: "algorithm-snapshot-state",
+    fact: "query() does not list what is requested later in its turn, nor what happens then",
+    async trial(locks, name) {
+      const holder = hold(locks, name, shared);
+      const listed = lists(locks, name, ["shared"], []);
+      const later = [hold(locks, name, shared), hold(locks, name, { steal: true })];
+      await listed;
+      equal(await rejection(holder.result), "AbortError");
+      await later[1]?.finish();
+      for (const { end } of [holder, ...later]) end();
     },
   },
   {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { LockLostError, QuorumUnreachableError, Redlock, type RedlockOptions } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
@@ -5,6 +6,8 @@ import {
   createLockManager,
   type GrantedLock,
   type LockManagerOptions,
+  type LockManagerSnapshot,
+  type LockMode,
   type LockRequestOptions,
 } from "@holdfast/web-locks";
 import { describe, expect, it } from "vitest";
@@ -39,9 +42,20 @@ function hold(locks: ReturnType<typeof createLockManager>, options: LockRequestO
   return { granted, end, outcome: request.catch((error: Error) => error) };
 }
 
+/** Returns the modes that a query lists. */
+async function modes(query: Promise<LockManagerSnapshot>): Promise<Record<"held" | "pending", LockMode[]>> {
+  const { held, pending } = await query;
+  return { held: held.map(({ mode }) => mode), pending: pending.map(({ mode }) => mode) };
+}
+
 const aborted = { name: "AbortError" };
 
 const down = () => ({ reject: new Error("down") });
+
+/** Lets every message to and from these nodes take a few milliseconds. */
+function slowDown(nodes: readonly FaultyNode[]): void {
+  for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+}
 
 describe("createLockManager()", () => {
   it("createLockManager() returns a value that fits the type of navigator.locks", async () => {
@@ -177,6 +191,107 @@ describe("request()", () => {
     await clock.until(Promise.all([first, second, third].map(({ outcome }) => outcome)));
   });
 
+  it("request() grants shared locks of one turn together, by one request to each node and one release", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    slowDown(nodes);
+    const readers = Array.from({ length: 50 }, () => hold(locks, { mode: "shared" }));
+    await clock.advance(10);
+    expect(readers.flatMap(({ granted }) => granted)).toHaveLength(50);
+    for (const { end } of readers) end();
+    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
+    await clock.advance(1_000);
+    const sent = nodes.map((node) => [node.callsOf("acquire").length, node.callsOf("release").length]);
+    expect(sent).toEqual([1, 1, 1].map((one) => [one, one]));
+  });
+
+  it("request() grants the shared locks behind a writer together, by one more request to each node", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    slowDown(nodes);
+    const writer = hold(locks);
+    const readers = Array.from({ length: 50 }, () => hold(locks, { mode: "shared" }));
+    const next = hold(locks);
+    await clock.advance(10);
+    writer.end();
+    await clock.advance(10);
+    expect(readers.flatMap(({ granted }) => granted)).toHaveLength(50);
+    expect(nodes.map((node) => node.callsOf("acquire").length)).toEqual([2, 2, 2]);
+    for (const { end } of [...readers, next]) end();
+    await clock.until(Promise.all([writer, ...readers, next].map(({ outcome }) => outcome)));
+  });
+
+  it("request() keeps a lock that readers share until the last of them ends, and settles for each one at once", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const readers = ["a", "b", "c"].map(() => hold(one.locks, { mode: "shared" }));
+    await clock.advance(1);
+    const isFree = () => clock.until(two.locks.request("r", { ifAvailable: true }, (lock) => lock !== null));
+    for (const { end, outcome } of readers) {
+      expect(await isFree()).toBe(false);
+      end("done");
+      expect(await clock.until(outcome)).toBe("done");
+    }
+    expect(await isFree()).toBe(true);
+  });
+
+  it("request() calls each callback in the asynchronous context of its request", async () => {
+    const { client, clock } = world();
+    const { locks } = client();
+    const context = new AsyncLocalStorage<number>();
+    const kinds = [{}, ...Array(2).fill({ mode: "shared" }), { ifAvailable: true }, { steal: true }, {}, {}];
+    const seen = kinds.map((options, index) =>
+      context.run(index, () => locks.request("r", options, () => context.getStore()).catch(({ name }) => name)),
+    );
+    expect(await clock.until(Promise.all(seen))).toEqual(["AbortError", 1, 2, 3, 4, 5, 6]);
+  });
+
+  it("request() of readers who follow each other in one manager does not keep out the writer of another", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    slowDown(one.nodes);
+    const read = () =>
+      one.locks.request("r", { mode: "shared" }, () => new Promise((end) => clock.deliver(50, () => end(1))));
+    const readers = [read()];
+    await clock.advance(20);
+    const writer = hold(two.locks);
+    for (let ms = 0; ms < 2_000 && writer.granted.length === 0; ms += 7) {
+      readers.push(read(), read());
+      await clock.advance(7);
+    }
+    expect(writer.granted).toHaveLength(1);
+    writer.end();
+    await clock.until(Promise.all([writer.outcome, ...readers]));
+  });
+
+  it("request() of a reader that is aborted leaves those with which it waits", async () => {
+    const { client, clock } = world();
+    const { locks } = client();
+    const controller = new AbortController();
+    const writer = hold(locks);
+    const [first, second] = [
+      hold(locks, { mode: "shared", signal: controller.signal }),
+      hold(locks, { mode: "shared" }),
+    ];
+    await clock.advance(1);
+    controller.abort();
+    expect(await first.outcome).toMatchObject(aborted);
+    writer.end();
+    await clock.advance(1);
+    expect([first.granted.length, second.granted.length]).toEqual([0, 1]);
+    second.end();
+    await clock.until(second.outcome);
+  });
+
+  it("request() of readers who share a lock rejects for all of them when it is lost", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const readers = [hold(locks, { mode: "shared" }), hold(locks, { mode: "shared" })];
+    await clock.advance(1);
+    for (const node of nodes) node.fault = down;
+    expect(await clock.until(Promise.all(readers.map(({ outcome }) => outcome)))).toMatchObject([aborted, aborted]);
+  });
+
   it("request() of a reader does not wait for later readers with ifAvailable, however many ask the nodes", async () => {
     const { client, clock } = world();
     const { locks, nodes } = client();
@@ -213,6 +328,69 @@ describe("steal", () => {
     expect(thief.granted[0]?.fence).toBeGreaterThan(holder.granted[0]?.fence as number);
     thief.end("done");
     expect(await clock.until(Promise.all([holder.outcome, thief.outcome]))).toMatchObject([aborted, "done"]);
+  });
+
+  it("steal in the turn of a request takes the lock from it, however long the nodes take", async () => {
+    for (const requestMs of [0, 5, 40]) {
+      const { client, clock } = world();
+      const { locks, nodes } = client();
+      let calls = 0;
+      for (const node of nodes) node.fault = () => ({ requestMs: (1 + (calls++ % 3)) * (requestMs / 3) });
+      const log: string[] = [];
+      const first = hold(locks, {}, () => log.push("first"));
+      const thief = hold(locks, { steal: true }, () => log.push("thief"));
+      await clock.advance(1_000);
+      expect(log).toEqual(["first", "thief"]);
+      expect(await first.outcome).toMatchObject(aborted);
+      expect(thief.granted[0]?.fence).toBeGreaterThan(first.granted[0]?.fence as number);
+      const next = hold(locks);
+      await clock.advance(2_000);
+      expect(next.granted).toEqual([]);
+      for (const { end } of [thief, next]) end("done");
+      expect(await clock.until(Promise.all([thief.outcome, next.outcome]))).toEqual(["done", "done"]);
+    }
+  });
+
+  it("steal in the turn of a request does not overtake it after a stall of this process", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client({}, { nodeTimeoutMs: 2_000, ttlMs: 10_000 });
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 400 } : undefined);
+    const log: string[] = [];
+    const first = hold(locks, {}, () => log.push("first"));
+    const thief = hold(locks, { steal: true }, () => log.push("thief"));
+    await clock.advance(1);
+    await clock.stall(1_000);
+    await clock.advance(1_000);
+    expect(log).toEqual(["first", "thief"]);
+    thief.end();
+    await clock.until(Promise.all([first.outcome, thief.outcome]));
+  });
+
+  it("steal passes a request that waits for another manager at once, even in the turn of that request", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const holder = hold(one.locks);
+    await clock.advance(1);
+    const [waiter, thief] = [hold(two.locks), hold(two.locks, { steal: true })];
+    await clock.advance(0);
+    expect([waiter.granted.length, thief.granted.length]).toEqual([0, 1]);
+    thief.end();
+    waiter.end("done");
+    expect(await clock.until(waiter.outcome)).toBe("done");
+    expect(await clock.until(holder.outcome)).toMatchObject(aborted);
+  });
+
+  it("steal does not wait for a request that the nodes neither grant nor refuse", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { reject: new Error("busy") } : {});
+    const waiter = hold(locks);
+    await clock.advance(100);
+    const thief = hold(locks, { steal: true });
+    await expect(clock.until(thief.outcome, 1_000)).resolves.toBeInstanceOf(QuorumUnreachableError);
+    for (const node of nodes) node.fault = () => undefined;
+    waiter.end("done");
+    expect(await clock.until(waiter.outcome)).toBe("done");
   });
 
   it("steal takes the lock from another manager, whose request rejects within half of the ttl", async () => {
@@ -323,6 +501,131 @@ describe("query()", () => {
     holder.end();
     waiter.end();
     await clock.until(Promise.all([holder.outcome, waiter.outcome, elsewhere]));
+  });
+
+  it("query() in the turn of requests waits until the nodes decide them, and lists what that leads to", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    slowDown(nodes);
+    const earlier = [hold(locks), hold(locks)];
+    const state = locks.query();
+    const later = [hold(locks, { steal: true }), hold(locks)];
+    for (const { end } of [...earlier, ...later]) end();
+    expect(await clock.until(modes(state))).toEqual({ held: ["exclusive"], pending: ["exclusive"] });
+    await clock.until(Promise.all([...earlier, ...later].map(({ outcome }) => outcome)));
+  });
+
+  it("query() in the turn of steal or ifAvailable lists the lock, and not the one that was stolen", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    slowDown(nodes);
+    const shared = { mode: "shared" } as const;
+    const readers = [hold(locks, { ...shared, ifAvailable: true }), hold(locks, shared)];
+    expect(await clock.until(modes(locks.query()))).toEqual({ held: ["shared", "shared"], pending: [] });
+    const [waiter, thief] = [hold(locks), hold(locks, { steal: true })];
+    expect(await clock.until(modes(locks.query()))).toEqual({ held: ["exclusive"], pending: ["exclusive"] });
+    for (const { end } of [...readers, waiter, thief]) end();
+    await clock.until(Promise.all([...readers, waiter, thief].map(({ outcome }) => outcome)));
+  });
+
+  it("query() lists the next requests as held once the request of the last holder has settled", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    slowDown(nodes);
+    const shared = { mode: "shared" } as const;
+    const readers = [hold(locks, shared), hold(locks, shared)];
+    const [writer, late] = [hold(locks), hold(locks, shared)];
+    for (const { end } of readers) end();
+    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
+    expect(await clock.until(modes(locks.query()))).toEqual({ held: ["exclusive"], pending: ["shared"] });
+    writer.end();
+    await clock.until(writer.outcome);
+    expect(await clock.until(modes(locks.query()))).toEqual({ held: ["shared"], pending: [] });
+    late.end();
+    await clock.until(late.outcome);
+  });
+
+  it("query() lists a request that waits for another manager as soon as the nodes name the holder", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client({ clientId: "one" }), client({ clientId: "two" })];
+    const holder = hold(one.locks);
+    await clock.advance(1);
+    const waiter = hold(two.locks);
+    const state = two.locks.query();
+    await clock.advance(0);
+    expect(await state).toEqual({
+      held: [{ name: "r", mode: "exclusive", clientId: "one" }],
+      pending: [{ name: "r", mode: "exclusive", clientId: "two" }],
+    });
+    for (const { end } of [holder, waiter]) end();
+    await clock.until(Promise.all([holder.outcome, waiter.outcome]));
+  });
+
+  it("query() lists a reader as held in the turn of its request while another manager reads", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const reader = hold(one.locks, { mode: "shared" });
+    await clock.advance(1);
+    for (const node of two.nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 5 } : undefined);
+    const own = hold(two.locks, { mode: "shared" });
+    expect(await clock.until(modes(two.locks.query()))).toEqual({ held: ["shared", "shared"], pending: [] });
+    for (const { end } of [reader, own]) end();
+    await clock.until(Promise.all([reader.outcome, own.outcome]));
+    await clock.until(Promise.all([one, two].map(({ redlock }) => redlock.close())));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("query() and steal do not wait for requests behind a lock of this manager", async () => {
+    const { client, clock } = world();
+    const { locks } = client();
+    const [holder, waiter] = [hold(locks), hold(locks)];
+    await clock.advance(1);
+    const state = modes(locks.query());
+    const thief = hold(locks, { steal: true });
+    await clock.advance(0);
+    expect(await state).toEqual({ held: ["exclusive"], pending: ["exclusive"] });
+    expect(thief.granted).toHaveLength(1);
+    for (const { end } of [holder, waiter, thief]) end();
+    await clock.until(Promise.all([holder, waiter, thief].map(({ outcome }) => outcome)));
+  });
+
+  it("query() does not wait longer for a request that is refused, fails or gives up", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const holder = hold(one.locks);
+    await clock.advance(1);
+    slowDown(two.nodes);
+    const refused = hold(two.locks, { ifAvailable: true });
+    expect(await clock.until(modes(two.locks.query()), 50)).toEqual({ held: ["exclusive"], pending: [] });
+    for (const { end } of [holder, refused]) end();
+    await clock.until(Promise.all([holder.outcome, refused.outcome]));
+
+    for (const node of two.nodes) node.fault = down;
+    const failing = hold(two.locks, { steal: true });
+    expect(await clock.until(modes(two.locks.query()), 200)).toEqual({ held: [], pending: [] });
+    expect(await failing.outcome).toBeInstanceOf(QuorumUnreachableError);
+
+    const controller = new AbortController();
+    for (const node of two.nodes) node.fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
+    const waiting = hold(two.locks, { signal: controller.signal });
+    const state = modes(two.locks.query());
+    await clock.advance(1);
+    controller.abort();
+    expect(await clock.until(state, 50)).toEqual({ held: [], pending: [] });
+    expect(await waiting.outcome).toMatchObject(aborted);
+  });
+
+  it("query() lists a request as pending, and leaves no timer, if too few nodes reply", async () => {
+    const { client, clock } = world();
+    const { locks, nodes, redlock } = client();
+    for (const node of nodes) node.fault = down;
+    const { outcome } = hold(locks);
+    expect(await clock.until(modes(locks.query()), 1_000)).toEqual({ held: [], pending: ["exclusive"] });
+    const state = locks.query().catch((error: Error) => error);
+    await clock.until(redlock.close());
+    expect(await clock.until(state)).toMatchObject({ code: "CLOSED" });
+    expect(await outcome).toMatchObject({ code: "CLOSED" });
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it("query() lists the readers of several managers, each under its clientId", async () => {

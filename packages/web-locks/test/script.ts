@@ -17,7 +17,10 @@ interface RequestOptions {
   readonly steal?: boolean;
 }
 
-/** The events of a step, in no order, and then the lists of `query()`. */
+/** What a program does at once: any number of requests, or one other step. */
+export type Turn = readonly Step[];
+
+/** The events of a turn, in no order, and then the lists of `query()`. */
 export interface Outcome {
   readonly events: readonly string[];
   readonly held: readonly string[];
@@ -27,28 +30,31 @@ export interface Outcome {
 const names = ["a", "b"];
 
 /** Returns a program that depends only on the seed, without a signal if `aborts` is false. */
-export function scriptOf(seed: number, aborts: boolean): Step[] {
+export function scriptOf(seed: number, aborts: boolean): Turn[] {
   const draw = dice(seed);
-  const steps: Step[] = [];
+  const turns: Step[][] = [];
   const signals: number[] = [];
   let requests = 0;
   for (let count = 4 + draw(16); count > 0; count--) {
     const kind = draw(10);
-    if (requests > 0 && kind < 4) steps.push({ act: "end", request: draw(requests), throws: draw(4) === 0 });
+    if (requests > 0 && kind < 4) turns.push([{ act: "end", request: draw(requests), throws: draw(4) === 0 }]);
     else if (aborts && signals.length > 0 && kind < 5) {
-      steps.push({ act: "abort", request: signals[draw(signals.length)] as number });
+      turns.push([{ act: "abort", request: signals[draw(signals.length)] as number }]);
     } else {
       const name = names[draw(5) === 0 ? 1 : 0] as string;
       const options = [{}, {}, { mode: "shared" }, { mode: "shared" }, { ifAvailable: true }, { steal: true }][draw(6)];
       const hasSignal = aborts && !options?.ifAvailable && !options?.steal && draw(2) === 0;
       const both = options?.ifAvailable && draw(2) === 0 ? { ...options, mode: "shared" } : options;
       if (hasSignal) signals.push(requests);
-      steps.push({ act: "request", name, options: both as RequestOptions, hasSignal });
+      const step: Step = { act: "request", name, options: both as RequestOptions, hasSignal };
+      const last = turns.at(-1);
+      if (last?.[0]?.act === "request" && draw(2) === 0) last.push(step);
+      else turns.push([step]);
       requests += 1;
     }
   }
-  for (let request = 0; request < requests; request++) steps.push({ act: "end", request, throws: false });
-  return steps;
+  for (let request = 0; request < requests; request++) turns.push([{ act: "end", request, throws: false }]);
+  return [...turns, []]; // in the last turn, nothing may happen
 }
 
 /** Returns a function that draws an integer from 0 to below its argument (mulberry32). */
@@ -70,8 +76,8 @@ interface Request {
   end: { readonly throws: boolean } | undefined;
 }
 
-/** Returns what must happen after each step (sections "Request a lock", "Process the lock request queue" and others). */
-export function specified(steps: readonly Step[]): Outcome[] {
+/** Returns what must happen in each turn (sections "Request a lock", "Process the lock request queue" and others). */
+export function specified(turns: readonly Turn[]): Outcome[] {
   const requests: Request[] = [];
   const queues = new Map(names.map((name) => [name, [] as Request[]]));
   let held: Request[] = [];
@@ -138,27 +144,50 @@ export function specified(steps: readonly Step[]): Outcome[] {
     process(queue);
   };
 
-  return steps.map((step) => {
+  return turns.map((turn) => {
     events = [];
-    if (step.act === "request") request(step);
-    else if (step.act === "end") end(requests[step.request] as Request, step.throws);
-    else abort(requests[step.request] as Request);
+    for (const step of turn) {
+      if (step.act === "request") request(step);
+      else if (step.act === "end") end(requests[step.request] as Request, step.throws);
+      else abort(requests[step.request] as Request);
+    }
     const listed = names.flatMap((name) => (queues.get(name) as Request[]).map(({ mode }) => `${name} ${mode}`));
     return { events: events.sort(), held: held.map(({ name, mode }) => `${name} ${mode}`).sort(), pending: listed };
   });
 }
 
 /**
- * Runs a program, waits after each step until what is specified has happened and nothing more does, and returns what
- * has happened, up to the first difference. The names of its locks begin with `prefix`.
+ * Runs a program, and returns what has happened, up to the first difference. It calls `query()` once for each turn: in that
+ * turn, or if a callback ends, as soon as the requests have settled that must. The names of the locks begin with `prefix`.
+ *
+ * @param limit resolves when what has not happened will not
  */
-export async function play(locks: Locks, steps: readonly Step[], prefix: string): Promise<Outcome[]> {
-  const wanted = specified(steps);
+export async function play(
+  locks: Locks,
+  turns: readonly Turn[],
+  prefix: string,
+  limit: () => Promise<unknown>,
+): Promise<Outcome[]> {
+  const wanted = specified(turns);
   const controllers: AbortController[] = [];
   const ends: ((throws: boolean) => void)[] = [];
   const outcomes: Outcome[] = [];
   let events: string[] = [];
+  let onEvent = () => {};
 
+  const log = (event: string): void => {
+    events.push(event);
+    onEvent();
+  };
+  const haveHappened = async (expected: readonly string[]): Promise<void> => {
+    const all = new Promise<void>((resolve) => {
+      onEvent = () => {
+        if (expected.every((event) => events.includes(event))) resolve();
+      };
+    });
+    onEvent();
+    await Promise.race([all, limit()]);
+  };
   const request = ({ name, options, hasSignal }: Step & { act: "request" }): void => {
     const id = ends.length;
     const controller = new AbortController();
@@ -168,45 +197,42 @@ export async function play(locks: Locks, steps: readonly Step[], prefix: string)
     });
     ended.catch(() => {});
     const called = (lock: unknown) => {
-      events.push(`${id} got ${lock === null ? "null" : "the lock"}`);
+      log(`${id} got ${lock === null ? "null" : "the lock"}`);
       return ended;
     };
     const given = hasSignal ? { ...options, signal: controller.signal } : options;
     locks.request(prefix + name, given, called).then(
-      () => events.push(`${id} resolved`),
-      (error: Error) => events.push(`${id} rejected with ${error.name}`),
+      () => log(`${id} resolved`),
+      (error: Error) => log(`${id} rejected with ${error.name}`),
     );
   };
 
-  for (const [index, step] of steps.entries()) {
+  for (const [index, turn] of turns.entries()) {
     events = [];
-    if (step.act === "request") request(step);
-    else if (step.act === "end") ends[step.request]?.(step.throws);
-    else controllers[step.request]?.abort();
+    for (const step of turn) {
+      if (step.act === "request") request(step);
+      else if (step.act === "end") ends[step.request]?.(step.throws);
+      else controllers[step.request]?.abort();
+    }
     const expected = wanted[index] as Outcome;
-    const outcome = await settled(locks, prefix, () => events, expected);
-    outcomes.push(outcome);
-    if (!isSame(outcome, expected)) break;
+    if (turn[0]?.act === "end") await haveHappened(expected.events.filter((event) => !event.includes("got")));
+    const { held, pending } = await locks.query();
+    await haveHappened(expected.events);
+    const lists = { held: listed(held, prefix).sort(), pending: inOrder(listed(pending, prefix)) };
+    outcomes.push({ events: events.toSorted(), ...lists });
+    if (!isSame(outcomes.at(-1), expected)) break;
   }
   return outcomes;
 }
 
-/** Waits until the outcome is the wanted one, at most for five seconds, and a little for what should not happen. */
-async function settled(locks: Locks, prefix: string, events: () => string[], wanted: Outcome): Promise<Outcome> {
-  const isOurs = ({ name }: { readonly name: string }) => name.startsWith(prefix);
-  const text = ({ name, mode }: { readonly name: string; readonly mode: string }) =>
-    `${name.slice(prefix.length)} ${mode}`;
-  let outcome: Outcome | undefined;
-  let turnsAlike = 0;
-  for (const deadline = Date.now() + 5_000; turnsAlike < 3 && Date.now() < deadline; ) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    const { held, pending } = await locks.query();
-    // The specification leaves the order of different names open.
-    const inOrder = names.flatMap((name) => pending.filter((info) => info.name === prefix + name));
-    outcome = { events: events().toSorted(), held: held.filter(isOurs).map(text).sort(), pending: inOrder.map(text) };
-    turnsAlike = isSame(outcome, wanted) ? turnsAlike + 1 : 0;
-  }
-  return outcome as Outcome;
+function listed(list: readonly { readonly name: string; readonly mode: string }[], prefix: string): string[] {
+  const ours = list.filter(({ name }) => name.startsWith(prefix));
+  return ours.map(({ name, mode }) => `${name.slice(prefix.length)} ${mode}`);
+}
+
+/** The specification leaves the order of different names open. */
+function inOrder(list: readonly string[]): string[] {
+  return names.flatMap((name) => list.filter((text) => text.startsWith(name)));
 }
 
 /** Whether two results of JSON values are equal. */

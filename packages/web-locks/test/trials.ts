@@ -36,7 +36,7 @@ async function tryAll(locks: Locks): Promise<Trials> {
   }
   const run = async (seed: number): Promise<boolean> => {
     const script = scriptOf(seed, false);
-    return isSame(await play(locks, script, `${seed} `), specified(script));
+    return isSame(await play(locks, script, `${seed} `, afterTimeout), specified(script));
   };
   const differing: number[] = [];
   for (let seed = 0; seed < programs; seed++) if (!(await run(seed))) differing.push(seed);
