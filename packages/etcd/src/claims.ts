@@ -37,7 +37,7 @@ import {
   resourceOf,
 } from "./keys.ts";
 import { type Lease, Leases, lasts, remainingMs } from "./leases.ts";
-import { type KeyValue, leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
+import { type Int64, type KeyValue, leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
 import {
   type ClaimState,
   type CounterState,
@@ -45,6 +45,7 @@ import {
   claimIn,
   claimUnchanged,
   deleteOwned,
+  deleteUnclaimed,
   deletionsIn,
   entriesIn,
   extendUnchanged,
@@ -67,6 +68,9 @@ const pageSize = 1_000;
 
 /** How many claims `scan` reads at a time: each may be on a lease of its own, and takes another request then. */
 const claimsPageSize = 200;
+
+/** How many counters `deleteUnused` deletes at the same time. */
+const deletionsAtOnce = 64;
 
 /** How long `inspect` and `list` wait for each reply, and `close` for the leases. */
 const inspectTimeoutMs = 5_000;
@@ -384,6 +388,42 @@ export class Claims {
     return { entries, ...(last && { next: Buffer.concat([last, Buffer.of(0)]) }) };
   }
 
+  /** See `EtcdNode.deleteUnused`. No later token is below the counters that it deletes, whatever clocks say. */
+  async deleteUnused(unusedForMs: number): Promise<number> {
+    const counters = counterRange(this.#prefix);
+    // A token is the client's time in microseconds, or more.
+    const before = 1_000 * (Date.now() - unusedForMs);
+    const unused: { readonly keys: Keys; readonly fence: number; readonly revision: Int64 }[] = [];
+    let from: Buffer | undefined = counters.start;
+    while (from !== undefined && unused.length < pageSize) {
+      const first: Buffer = from;
+      const { entries, next } = await this.#inBackground((deadlineMs) =>
+        this.#readPage(first, counters.end, pageSize, deadlineMs),
+      );
+      for (const { key, value, modRevision: revision } of entries) {
+        const keys = this.keysOf(resourceOf(key, counters.start));
+        const fence = decodeFence(value);
+        if (fence < before && keys.counter.equals(key)) unused.push({ keys, fence, revision });
+      }
+      from = next;
+    }
+    const highest = Math.max(0, ...unused.map(({ fence }) => fence));
+    if (highest > 0) await this.raiseFloor({ floor: highest + 1, epoch: 0, timeoutMs: inspectTimeoutMs });
+    let deleted = 0;
+    for (let index = 0; index < unused.length; index += deletionsAtOnce) {
+      const replies = unused.slice(index, index + deletionsAtOnce).map(({ keys, revision }) => {
+        return this.#inBackground((deadlineMs) => this.#send(deleteUnclaimed(keys, revision), deadlineMs));
+      });
+      for (const { succeeded } of await Promise.all(replies)) if (succeeded) deleted++;
+    }
+    return deleted;
+  }
+
+  /** Runs a call that belongs to no request. */
+  #inBackground<Reply>(call: (deadlineMs: number) => Promise<Reply>): Promise<Reply> {
+    return this.#withDeadline({ resources: [], timeoutMs: inspectTimeoutMs }, call);
+  }
+
   /** See `EtcdNode.list`. */
   async *list(): AsyncGenerator<string> {
     const { start, end } = claimRange(this.#prefix);
@@ -391,9 +431,7 @@ export class Claims {
     let from: Buffer | undefined = start;
     while (from !== undefined) {
       const first: Buffer = from;
-      const page = await this.#withDeadline({ resources: [], timeoutMs: inspectTimeoutMs }, (deadlineMs) =>
-        this.#readPage(first, end, pageSize, deadlineMs),
-      );
+      const page = await this.#inBackground((deadlineMs) => this.#readPage(first, end, pageSize, deadlineMs));
       for (const name of page.entries.map(({ key }) => resourceOf(key, start))) {
         if (name !== lastName) yield name; // the keys of its sharers follow each other
         lastName = name;

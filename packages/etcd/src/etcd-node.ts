@@ -1,6 +1,8 @@
 import {
   type AcquireReply,
   type AcquireRequest,
+  assertOptions,
+  checkInteger,
   closedError,
   type Floor,
   type FloorRequest,
@@ -40,6 +42,23 @@ export interface EtcdNode extends LockNode {
    */
   list(): AsyncIterable<string>;
   /**
+   * Deletes the counters of up to some thousand resources that nobody has claimed for some time, and resolves with their
+   * number. The floor rises above them before, so that no token ever goes down. When a counter was last used is read from
+   * the counter: a client whose clock is behind makes it look older, which does no harm.
+   *
+   * @param options how long a resource was not claimed, in milliseconds: an integer of at least a minute
+   * @throws {TypeError | RangeError} for bad options
+   *
+   * @example
+   * ```ts
+   * import { etcdNode } from "@holdfast/etcd";
+   *
+   * const node = etcdNode({ endpoints: ["http://10.0.0.1:2379"] });
+   * while ((await node.deleteUnused({ unusedForMs: 30 * 24 * 3_600_000 })) > 0);
+   * ```
+   */
+  deleteUnused(options: { readonly unusedForMs: number }): Promise<number>;
+  /**
    * Ends all watches, revokes the leases that no claim uses, and closes all connections. Claims stay until they are
    * released or their leases end. Locks can still be extended and released: each call then opens a connection of its
    * own. `acquire` and `watch` reject from then on. Safe to call more than once.
@@ -48,6 +67,8 @@ export interface EtcdNode extends LockNode {
   /** How long a caller should wait for a reply, in milliseconds: every claim is written to the disks of a majority. */
   readonly suggestedTimeoutMs: number;
 }
+
+const minuteMs = 60_000;
 
 /** Replies took 100 to 140 ms at the 99th percentile on a small machine, and an election takes longer. */
 const suggestedTimeoutMs = 500;
@@ -89,6 +110,14 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
     raiseFloor: (request) => claims.raiseFloor(request),
     scan: (request) => claims.scan(request),
     list: () => claims.list(),
+    async deleteUnused(given) {
+      assertOptions(given, ["unusedForMs"], "deleteUnused");
+      checkInteger("unusedForMs", given.unusedForMs);
+      if (given.unusedForMs < minuteMs) {
+        throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${given.unusedForMs}`);
+      }
+      return claims.deleteUnused(given.unusedForMs);
+    },
     watch: (resources, onReleased) => watches.watch(resources, onReleased),
     async close() {
       isClosed = true;

@@ -88,6 +88,15 @@ export function writeOnce(key: Buffer, value: Buffer): TxnRequest {
   return { compare: [isNew], success: [{ requestPut: { key, value } }], failure: [{ requestRange: { key } }] };
 }
 
+/** Deletes a counter, unless it has changed since it was read, or there is a claim. */
+export function deleteUnclaimed({ claim, end, counter }: Keys, revision: Int64): TxnRequest {
+  return {
+    compare: [noneIn(claim, end), isAt(counter, revision)],
+    success: [{ requestDeleteRange: { key: counter } }],
+    failure: [],
+  };
+}
+
 /** Returns the entries that a transaction has read, in order. */
 export function entriesIn({ responses }: TxnResponse): readonly KeyValue[] {
   return responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []);
