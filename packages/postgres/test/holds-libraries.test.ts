@@ -1,12 +1,11 @@
-import { type Lock, Redlock } from "@holdfast/core";
-import { type PostgresNode, postgresNode, type RunStatement } from "@holdfast/postgres";
+import type { RunStatement } from "@holdfast/postgres";
 import knex from "knex";
 import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
-import pg from "pg";
 import postgres from "postgres";
 import { DataSource } from "typeorm";
-import { expect, test } from "vitest";
-import { freshTable, serverOfFile } from "./servers.ts";
+import { test } from "vitest";
+import { expectHolds, type Library, openPool } from "./holds-in-library.ts";
+import { serverOfFile } from "./servers.ts";
 
 const { connectionString } = await serverOfFile();
 
@@ -21,27 +20,13 @@ interface Executor<Result> {
   execute(statement: unknown): Promise<Result>;
 }
 
-/** Its last connections may still be closing when the server of this file stops. */
-function openPool(): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max: 2 });
-  pool.on("error", () => {});
-  return pool;
-}
-
-/** A library: calls `holds` in a transaction, and with what runs statements outside of one. Both as the README shows. */
-interface Library {
-  inTransaction(holds: PostgresNode["holds"], lock: Lock): Promise<boolean>;
-  outside(holds: PostgresNode["holds"], lock: Lock): Promise<boolean>;
-  end(): Promise<unknown>;
-}
-
 /** Returns a statement for Drizzle, which has no function for one with placeholders. */
 const statement = (...[text, values]: Parameters<RunStatement>) =>
   sql.join(text.split(/\$(\d)/).map((part, index) => (index % 2 ? sql`${values[Number(part) - 1]}` : sql.raw(part))));
 
 const libraries: Record<string, () => Promise<Library>> = {
   async Kysely() {
-    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: openPool() }) });
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: openPool(connectionString) }) });
     const over =
       (trx: Kysely<unknown>): RunStatement =>
       (text, values) =>
@@ -64,7 +49,7 @@ const libraries: Record<string, () => Promise<Library>> = {
     };
   },
   async "Drizzle over pg"() {
-    const pool = openPool();
+    const pool = openPool(connectionString);
     const db = overPg(pool);
     const over =
       (tx: Executor<{ rows: unknown[] }>): RunStatement =>
@@ -102,23 +87,5 @@ const libraries: Record<string, () => Promise<Library>> = {
 
 test.each(Object.entries(libraries))(
   "holds() works in a transaction of %s, and is refused outside of one",
-  async (_, open) => {
-    const pool = openPool();
-    const node = postgresNode(pool, { table: await freshTable(connectionString), wakeUps: false });
-    const redlock = new Redlock([node]);
-    const lock = await redlock.acquire(["invoice:41", "prüfer 🔒"], { ttlMs: 60_000 });
-    const library = await open();
-    try {
-      expect(await library.inTransaction(node.holds, lock)).toBe(true);
-      await expect(library.outside(node.holds, lock)).rejects.toThrow(
-        "not a client without a transaction: run BEGIN first",
-      );
-      await lock.release();
-      expect(await library.inTransaction(node.holds, lock)).toBe(false);
-    } finally {
-      await library.end();
-      await redlock.close();
-      await pool.end();
-    }
-  },
+  async (_, open) => expectHolds(await open(), connectionString),
 );
