@@ -230,5 +230,6 @@ function describeHolder(votes: Tally["votes"]): string {
   if (label !== undefined && labels.size === 1 && denials.length > grants.length) return `${label} holds it`;
   if (labels.size > 1) return "the nodes name different owners";
   if (votes.some((vote) => vote?.retryAfterMs === Infinity)) return "a foreign program holds a key that never expires";
-  return "another owner holds it";
+  const blockedBy = denials.find((vote) => vote?.blockedBy !== undefined)?.blockedBy;
+  return blockedBy === undefined ? "another owner holds it" : `${blockedBy} blocks it`;
 }

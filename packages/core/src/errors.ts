@@ -25,7 +25,10 @@ export interface NodeOutcome {
   readonly heldResources?: readonly string[];
   /** The label of the blocking owner, if the node denied and reports the owner, and the owner has a label. */
   readonly holderLabel?: string;
-  /** What blocks the claim, if the node denied and that is no claim of another owner. */
+  /**
+   * What blocks the claim, if the node denied and that is no claim of another owner. Who has taken it, if it is not held: a
+   * label, or "another owner".
+   */
   readonly blockedBy?: string;
   /** The node's error, if it failed. */
   readonly error?: Error;
@@ -497,7 +500,7 @@ function describeOutcome({ node, kind, retryAfterMs, holderLabel, blockedBy, err
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error && reasonOf(error)}`;
   const text = `${node} ${phrases[kind] ?? kind}`;
-  if (blockedBy !== undefined) return `${text} (blocked by ${blockedBy})`;
+  if (blockedBy !== undefined) return `${text} (${kind === "denied" ? "blocked" : "held"} by ${blockedBy})`;
   if (retryAfterMs === undefined) return text;
   if (retryAfterMs === Infinity) return `${text} (held by a key that never expires)`;
   return `${text} (held by ${holderLabel ?? "another owner"} for up to ${Math.ceil(retryAfterMs)} ms more)`;

@@ -13,7 +13,7 @@ import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow } from "./leas
 import type { ExtendOptions, Lock } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
-import { parseExtension } from "./options.ts";
+import { parseExtension, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
 import type { LocalQueues, Waiter } from "./waiting/index.ts";
@@ -56,6 +56,11 @@ export class HeldLock implements Lock {
     this.#waiter = waiter;
     this.#won = won;
     this.#lease = new Lease(context.clock, waiter.settings, won.startedAt, won.settledAt, () => this.#expire());
+  }
+
+  /** With which it was acquired. */
+  get settings(): Settings {
+    return this.#waiter.settings;
   }
 
   /** The fields that all events of the lock share. */

@@ -144,6 +144,8 @@ export interface ServerVote {
   readonly node: string;
   /** When the node left the server, on the clock of `performance.now()`; absent while it votes there. */
   leftAtMs?: number;
+  /** The node that has voted there before, and has left. */
+  before?: Required<Pick<ServerVote, "node" | "leftAtMs">>;
 }
 
 /** See {@link LockNode.acquire}. */
@@ -193,6 +195,8 @@ export type ExtendReply =
       readonly held: false;
       /** Whether the resources were free on this node and are now claimed again. */
       readonly rejoined: boolean;
+      /** The owner of a claim that keeps this one out, if the node reports it. Errors show its label. */
+      readonly holder?: string;
     };
 
 /** See {@link LockNode.release}. */

@@ -74,7 +74,10 @@ export class Nesting {
     return undefined;
   }
 
+  /** Returns the innermost lock around the present call that has not ended: a routine may start what goes on after it. */
   #innermost(): Running | undefined {
-    return this.#storage.getStore() as Running | undefined;
+    let running = this.#storage.getStore() as Running | undefined;
+    while (running?.lock.remainingMs() === 0) running = running.outer;
+    return running;
   }
 }

@@ -196,7 +196,7 @@ export class Redlock implements AsyncDisposable {
     const lock = await this.#acquire(resources, options, { mayWait: true, autoExtend: true });
     try {
       const run = () => routine(lock);
-      const result = await (this.#nesting ? this.#nesting.run(lock, this.#settingsOf(options), run) : run());
+      const result = await (this.#nesting ? this.#nesting.run(lock, lock.settings, run) : run());
       if (lock.lost !== undefined) throw lock.lost;
       return result;
     } finally {
@@ -292,15 +292,11 @@ export class Redlock implements AsyncDisposable {
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 
-  #settingsOf(options: LockOptions | undefined): Settings {
-    return options === undefined ? this.#settings : this.#settingsFor(options);
-  }
-
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind & { mayWait: true }): Promise<HeldLock>;
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const settings = this.#settingsOf(options);
+    const settings = options === undefined ? this.#settings : this.#settingsFor(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;

@@ -37,9 +37,12 @@ export function readAcquireReply(value: unknown): Vote {
 
 /** Reads the reply of `extend`. Its fence must be at least the requested one. */
 export function readExtendReply(value: unknown, atLeast: number): Vote {
-  const { held, fence, rejoined } = Object(value) as Fields;
+  const { held, fence, rejoined, holder } = Object(value) as Fields;
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
-  if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
+  if (held === false && rejoined === true) return { kind: "rejoined" };
+  if (held === false && rejoined === false) {
+    return { kind: "not-held", ...(isString(holder) && { blockedBy: labelOf(holder) ?? "another owner" }) };
+  }
   return invalidReply("extend", value);
 }
 

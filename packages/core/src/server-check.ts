@@ -1,4 +1,4 @@
-import { ConfigurationError } from "./errors.ts";
+import { ConfigurationError, reasonOf } from "./errors.ts";
 import type { AcquireRequest, ServerVote, ServerVotes } from "./lock-node.ts";
 
 /** The identity of a server. */
@@ -26,11 +26,13 @@ const forgetAfterMs = 3_600_000;
  *
  * interface Store {
  *   claim(request: AcquireRequest): Promise<AcquireReply>;
- *   uniqueId(): Promise<string>;
+ *   uniqueId(timeoutMs: number): Promise<string>;
  * }
  *
  * function verified(name: string, store: Store) {
- *   const check = new ServerCheck(name, async () => ({ id: await store.uniqueId(), isReplica: false }));
+ *   const check = new ServerCheck(name, async ({ timeoutMs }) => {
+ *     return { id: await store.uniqueId(timeoutMs), isReplica: false };
+ *   });
  *   return (request: AcquireRequest) => check.vote(request, () => store.claim(request));
  * }
  * ```
@@ -42,10 +44,15 @@ export class ServerCheck {
   #vote: ServerVote;
   #wasMaster = false;
   #identifying: Promise<void> | undefined;
+  /** Why the server did not tell its identity. */
+  #whyUnknown = new Error("no answer");
+  /** Whether a claim has failed since, so that another server may be there. */
+  #isDoubtful = false;
 
   /**
    * @param name the name of the node
-   * @param identify asks the server for its identity; must always settle, because the node votes for nobody until then
+   * @param identify asks the server for its identity; must settle within the `timeoutMs` of the request, because the node
+   *   votes for nobody until then
    */
   constructor(name: string, identify: (request: AcquireRequest) => Promise<ServerIdentity>) {
     this.#vote = { node: name };
@@ -73,20 +80,28 @@ export class ServerCheck {
   }
 
   /**
-   * Does both around a claim, for nodes that are not told when they reach another server: they ask again after a claim that
-   * failed. Only nodes beside others are checked.
+   * Sends a claim if the node may vote: the simple way, for nodes that are not told when they reach another server. Asks for
+   * the identity before the first claim, and again after a claim that failed. Only nodes beside others are checked.
    *
    * @param request the claim
    * @param send sends it
-   * @throws {ConfigurationError} as {@link begin}, and what `send` throws
+   * @throws {ConfigurationError | Error} as {@link begin}, an error if the server did not tell its identity, and what `send`
+   *   throws
    */
   async vote<Reply>(request: AcquireRequest, send: () => Promise<Reply>): Promise<Reply> {
     if (request.servers === undefined) return send();
-    const needsVerification = this.begin(request);
+    const startedAtMs = performance.now();
+    if (this.#identity === undefined || this.#isDoubtful) {
+      this.#isDoubtful = false;
+      this.#identifying ??= this.#ask(request);
+    }
+    await this.#identifying;
+    if (this.#identity === undefined) throw new Error(`could not identify the server: ${reasonOf(this.#whyUnknown)}`);
+    this.#assertMayVote(request, startedAtMs);
     try {
-      return await (needsVerification ? this.verify(request, send()) : send());
+      return await send();
     } catch (error) {
-      if (!(error instanceof ConfigurationError)) this.invalidate();
+      this.#isDoubtful = true;
       throw error;
     }
   }
@@ -131,7 +146,8 @@ export class ServerCheck {
         if (this.#identity !== undefined && this.#identity.id !== identity.id) this.#leave();
         this.#identity = identity;
       },
-      () => {
+      (error: Error) => {
+        this.#whyUnknown = error;
         // A known identity, above all a refusal, does not hold for a server that no longer answers.
         if (this.#identifying === asking) this.invalidate();
       },
@@ -171,14 +187,25 @@ export class ServerCheck {
    */
   #otherVoter(servers: ServerVotes, id: string, startedAtMs: number): ServerVote | undefined {
     const present = servers.get(id);
-    if (present === this.#vote) return undefined;
-    const isOther = present !== undefined && present.node !== this.#vote.node;
-    if (isOther && (present.leftAtMs ?? Infinity) >= startedAtMs) return present;
+    if (present !== this.#vote) {
+      const former = present?.node === this.#vote.node ? present.before : present;
+      if (former !== undefined && (former.leftAtMs ?? Infinity) >= startedAtMs) return former;
+      this.#enter(servers, id, former);
+    }
+    // A claim that began before the other node left may come after one that began later.
+    const { before } = this.#vote;
+    return before !== undefined && (before.leftAtMs ?? Infinity) >= startedAtMs ? before : undefined;
+  }
+
+  /** Enters this node as the voter on a server that another one may have left. */
+  #enter(servers: ServerVotes, id: string, former: ServerVote | undefined): void {
+    if (former !== undefined && (former.leftAtMs ?? 0) >= (this.#vote.before?.leftAtMs ?? 0)) {
+      this.#vote.before = { node: former.node, leftAtMs: former.leftAtMs ?? 0 };
+    }
     const nowMs = performance.now();
     for (const [other, { leftAtMs = Infinity }] of servers) {
       if (leftAtMs < nowMs - forgetAfterMs) servers.delete(other);
     }
     servers.set(id, this.#vote);
-    return undefined;
   }
 }

@@ -37,7 +37,7 @@ import {
   resourceOf,
 } from "./keys.ts";
 import { type Lease, Leases, lasts, remainingMs } from "./leases.ts";
-import { type Int64, type KeyValue, leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
+import { type KeyValue, leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
 import {
   type ClaimState,
   type CounterState,
@@ -181,8 +181,9 @@ export class Claims {
       for (;;) {
         const isHeld = states.every(({ claims }) => claims.some((claim) => claim.owner === owner));
         const isBlocking = (claim: ClaimState) => claim.owner !== owner && !(shared && claim.isShared);
-        const isFree = !states.some(({ claims }) => claims.some(isBlocking));
-        if (!isHeld && !(rejoin && isFree)) return { held: false, rejoined: false };
+        const holder = states.flatMap(({ claims }) => claims.find(isBlocking) ?? [])[0]?.owner;
+        if (!isHeld && holder !== undefined) return { held: false, rejoined: false, holder };
+        if (!isHeld && !rejoin) return { held: false, rejoined: false };
         const extension = isHeld ? this.#extendHeld : this.#rejoin;
         const reply = await extension.call(this, request, states, findLease, deadlineMs);
         if (!("changed" in reply)) return reply;
@@ -284,7 +285,9 @@ export class Claims {
       this.#send(request, deadlineMs),
     );
     const [entry] = entriesIn(reply);
-    return { id: `id ${decodeText(entry?.value ?? fresh)}`, isReplica: false };
+    // A copy of the data has the same text in another cluster.
+    const id = `id ${decodeText(entry?.value ?? fresh)} in cluster ${reply.header.clusterId.toString(16)}`;
+    return { id, isReplica: false };
   }
 
   /** See `LockNode.inspect`. */
@@ -393,28 +396,23 @@ export class Claims {
     const counters = counterRange(this.#prefix);
     // A token is the client's time in microseconds, or more.
     const before = 1_000 * (Date.now() - unusedForMs);
-    const unused: { readonly keys: Keys; readonly fence: number; readonly revision: Int64 }[] = [];
-    let from: Buffer | undefined = counters.start;
-    while (from !== undefined && unused.length < pageSize) {
+    let deleted = 0;
+    for (let from: Buffer | undefined = counters.start; from !== undefined && deleted === 0; ) {
       const first: Buffer = from;
       const { entries, next } = await this.#inBackground((deadlineMs) =>
         this.#readPage(first, counters.end, pageSize, deadlineMs),
       );
-      for (const { key, value, modRevision: revision } of entries) {
-        const keys = this.keysOf(resourceOf(key, counters.start));
-        const fence = decodeFence(value);
-        if (fence < before && keys.counter.equals(key)) unused.push({ keys, fence, revision });
+      const old = entries.filter(({ value }) => decodeFence(value) < before);
+      const highest = Math.max(0, ...old.map(({ value }) => decodeFence(value)));
+      if (highest > 0) await this.raiseFloor({ floor: highest + 1, epoch: 0, timeoutMs: inspectTimeoutMs });
+      for (let index = 0; index < old.length; index += deletionsAtOnce) {
+        const replies = old.slice(index, index + deletionsAtOnce).map(({ key, modRevision }) => {
+          const keys = { ...this.keysOf(resourceOf(key, counters.start)), counter: key };
+          return this.#inBackground((deadlineMs) => this.#send(deleteUnclaimed(keys, modRevision), deadlineMs));
+        });
+        for (const { succeeded } of await Promise.all(replies)) if (succeeded) deleted++;
       }
       from = next;
-    }
-    const highest = Math.max(0, ...unused.map(({ fence }) => fence));
-    if (highest > 0) await this.raiseFloor({ floor: highest + 1, epoch: 0, timeoutMs: inspectTimeoutMs });
-    let deleted = 0;
-    for (let index = 0; index < unused.length; index += deletionsAtOnce) {
-      const replies = unused.slice(index, index + deletionsAtOnce).map(({ keys, revision }) => {
-        return this.#inBackground((deadlineMs) => this.#send(deleteUnclaimed(keys, revision), deadlineMs));
-      });
-      for (const { succeeded } of await Promise.all(replies)) if (succeeded) deleted++;
     }
     return deleted;
   }

@@ -42,7 +42,7 @@ export interface EtcdNode extends LockNode {
    */
   list(): AsyncIterable<string>;
   /**
-   * Deletes the counters of up to some thousand resources that nobody has claimed for some time, and resolves with their
+   * Deletes the counters of up to a thousand resources that nobody has claimed for some time, and resolves with their
    * number. The floor rises above them before, so that no token ever goes down. When a counter was last used is read from
    * the counter: a client whose clock is behind makes it look older, which does no harm.
    *

@@ -71,6 +71,8 @@ export type Int64 = number;
 
 /** The first field of every reply. */
 export interface Header {
+  /** Beyond the safe integers, and therefore rounded. */
+  readonly clusterId: Int64;
   readonly revision: Int64;
 }
 

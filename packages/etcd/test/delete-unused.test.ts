@@ -55,6 +55,18 @@ describe("deleteUnused() of etcdNode()", () => {
     expect(next).toEqual({ granted: true, fence: 1 + ((raised.granted && raised.fence) || 0) });
   });
 
+  test("deleteUnused() goes on behind a thousand counters of locks that are held", async () => {
+    const one = node({ endpoints: server.url });
+    for (let call = 0; call < 17; call++) {
+      const resources = Array.from({ length: 60 }, (_, index) => `held ${1_000 * call + index}`).sort();
+      await one.acquire(acquire(`alice ${call}`, { resources, fenceHint: old }));
+    }
+    await one.acquire(acquire("bob", { resources: ["unused"], fenceHint: old }));
+    await one.release(release("bob", { resources: ["unused"] }));
+    expect(await one.deleteUnused({ unusedForMs })).toBe(1);
+    expect((await one.inspect("unused")).fence).toBe(0);
+  });
+
   test.each([
     [{ unusedForMs: 59_999 }, "unusedForMs must be at least 60000, a minute, not 59999"],
     [{ unusedForMs: 1.5 }, "unusedForMs must be a positive integer"],

@@ -157,7 +157,7 @@ describe("etcdNode() with late requests", () => {
     await rival.acquire(acquire("bob"));
     await replace();
     const reply = () => one.extend(extend("alice", { timeoutMs: 1_000 })).catch(() => undefined);
-    expect(await vi.waitUntil(reply, 20_000)).toEqual({ held: false, rejoined: false });
+    expect(await vi.waitUntil(reply, 20_000)).toEqual({ held: false, rejoined: false, holder: "bob" });
     expect(await rival.inspect("r")).toMatchObject({ owner: "bob" });
   });
 });

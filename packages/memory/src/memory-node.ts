@@ -112,15 +112,15 @@ class Memory implements MemoryNode {
       for (const resource of resources) this.#claims.extend(resource, owner, nowMs + ttlMs, fence);
       return { held: true, fence: this.#highestFence(resources) };
     }
-    const isBlocked = (resource: string): boolean =>
-      !(shared && this.#claims.areShared(resource, nowMs)) &&
-      this.#claims.longestOn(resource, nowMs, owner) !== undefined;
-    const rejoined = rejoin && !resources.some(isBlocked);
+    const blocking = resources
+      .filter((resource) => !(shared && this.#claims.areShared(resource, nowMs)))
+      .flatMap((resource) => this.#claims.longestOn(resource, nowMs, owner) ?? []);
+    const rejoined = rejoin && blocking.length === 0;
     if (rejoined) {
       const least = this.#highestFence(resources) + (this.#claims.joins(request, nowMs) ? 0 : 1);
       this.#grant(request, nowMs, nowMs + ttlMs, Math.max(least, fence));
     }
-    return { held: false, rejoined };
+    return { held: false, rejoined, ...(blocking[0] && { holder: blocking[0].owner }) };
   };
 
   readonly release: MemoryNode["release"] = async (request) => {

@@ -23,6 +23,7 @@ import {
   timerMaxMs,
 } from "@holdfast/core/node";
 import { codeOf, type Database, isOfStatement, type Row, type Value } from "./client.ts";
+import { within } from "./notifications.ts";
 import { raiseOf, type Statement, type Statements } from "./statements.ts";
 import { arrayOf, asciiOf, beginningOf, resourceOf, storedName, textOf } from "./table.ts";
 
@@ -39,7 +40,7 @@ const backgroundTimeoutMs = 10_000;
 const lockTimedOut = "55P03";
 
 /** What errors of core say then. */
-const transactionOfOthers = "a transaction that has locked the row, as holds() does";
+const transactionOfOthers = "a transaction that called holds() or locks the table";
 
 /** How long a table lock waits for claims in progress at first, in milliseconds. New claims wait behind it. */
 const tableLockTimeoutMs = 200;
@@ -174,9 +175,10 @@ export class Claims {
     const names = resources.map(storedName);
     return this.#repeat<ExtendReply>(async () => {
       const values = [arrayOf(names), asciiOf(owner), ttlMs, fence, lockTimeoutOf(request), shared];
-      const [[held, highest, others] = []] = await this.#query(request, this.#statements.extend, values);
+      const [[held, highest, holder] = []] = await this.#query(request, this.#statements.extend, values);
       if (held === "true") return { held: true, fence: Number(highest) };
-      if (!rejoin || Number(others) > 0) return { held: false, rejoined: false };
+      if (holder != null) return { held: false, rejoined: false, holder: textOf(holder) };
+      if (!rejoin) return { held: false, rejoined: false };
       return this.#rejoin(request, names);
     });
   }
@@ -208,8 +210,8 @@ export class Claims {
   }
 
   /**
-   * Sends a release until the server replies. Otherwise the connection was lost: another one repeats what may not have
-   * happened, at least once, and until the end of the request.
+   * Sends a release until the server replies. Otherwise the connection was lost, or led to a standby: another one repeats
+   * what may not have happened, at least once, and until the end of the request.
    */
   async #releaseOver(values: readonly Value[], request: ReleaseRequest, endMs: number): Promise<readonly Row[]> {
     for (let isLast = false; ; isLast = performance.now() >= endMs) {
@@ -223,9 +225,11 @@ export class Claims {
   }
 
   /** Returns what identifies the server, if the user may ask. Databases of one server and its clones differ from others. */
-  async identify(): Promise<ServerIdentity> {
+  async identify({ timeoutMs }: NodeRequest): Promise<ServerIdentity> {
+    // A pool waits for a connection that hangs without end.
+    const late = () => new Error(`no answer within ${Math.round(timeoutMs)} ms`);
     try {
-      const [[id] = []] = await this.run(this.#statements.identify, []);
+      const [[id] = []] = await within(timeoutMs, this.#database.query(this.#statements.identify, [], timeoutMs), late);
       return { id: id ?? undefined, isReplica: false };
     } catch (error) {
       if (!isOfStatement(error)) throw error;

@@ -218,7 +218,7 @@ function lostMessages(): Error {
 }
 
 /** Settles like the promise, or rejects after `timeoutMs`. */
-async function within<T>(timeoutMs: number, promise: Promise<T>, late: () => Error): Promise<T> {
+export async function within<T>(timeoutMs: number, promise: Promise<T>, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(late()), timeoutMs);

@@ -183,7 +183,7 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
   const channel = `holdfast_${digestOf(table).slice(0, 32)}`;
   const statements = statementsOver(table, channel);
   const claims = new Claims(database, table, statements);
-  const check = verifyServer ? new ServerCheck(name, () => claims.identify()) : undefined;
+  const check = verifyServer ? new ServerCheck(name, (request) => claims.identify(request)) : undefined;
   const notifications = new Notifications({
     listen: (onMessage, onEnd) => source.listen(channel, onMessage, onEnd),
     send: (payload) => claims.run({ name: "", text: "SELECT pg_notify($1, $2)" }, [channel, payload]),

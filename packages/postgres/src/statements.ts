@@ -372,7 +372,7 @@ const acquiring = (table: string) => ({
 });
 
 const keeping = (table: string) => ({
-  // Returns one row: whether all were held, the highest fence, and how many another owner keeps from this one.
+  // Returns one row: whether all were held, the highest fence, and an owner that keeps this one out.
   extend: `
     WITH locked AS MATERIALIZED (
       SELECT name, owner, until, fence, sharers FROM ${table}
@@ -381,8 +381,8 @@ const keeping = (table: string) => ({
     ), verdict AS MATERIALIZED (
       SELECT ${after("now", "$3::float8")} AS ends,
         (SELECT count(*) FROM locked WHERE ${ownEnd("locked")} > now) = cardinality($1::text::text[]) AS held,
-        (SELECT count(*) FROM locked
-          WHERE NOT (sharers IS NOT NULL AND $6::boolean) AND ${isClaimed("locked", "now", "$2::text")}) AS others
+        (SELECT max(owner) FROM locked
+          WHERE NOT (sharers IS NOT NULL AND $6::boolean) AND ${isClaimed("locked", "now", "$2::text")}) AS holder
       FROM clock
     ), extended AS (
       INSERT INTO ${table} AS row (name, owner, until, fence)
@@ -393,7 +393,7 @@ const keeping = (table: string) => ({
           to_jsonb(greatest(${endOf("(row.sharers -> $2::text)")}, ${microsecondsOf("excluded.until")})))
       RETURNING row.fence
     )
-    SELECT held::text, (SELECT max(fence) FROM extended)::text AS fence, others::text FROM verdict`,
+    SELECT held::text, (SELECT max(fence) FROM extended)::text AS fence, holder FROM verdict`,
 
   holds: `
     SELECT name FROM ${table} AS row

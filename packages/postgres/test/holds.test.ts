@@ -161,7 +161,7 @@ describe("holds()", () => {
     await expire();
     const blocked = rival.acquire("invoice:42", { waitTimeoutMs: 0 });
     await expect(blocked).rejects.toThrow(
-      "postgres denied (blocked by a transaction that has locked the row, as holds() does)",
+      "could not lock invoice:42: a transaction that called holds() or locks the table blocks it",
     );
     await pool.query("COMMIT PREPARED 'later'");
     expect(await rival.tryAcquire("invoice:42")).not.toBeNull();

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ConfigurationError, Redlock } from "@holdfast/core";
@@ -219,9 +219,14 @@ describe("one server for several nodes", () => {
     await pool.query("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public");
     await pool.query("CREATE ROLE curious LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO curious");
     const curious = new pg.Pool({ connectionString: connectionString.replace(/\/\/[^@/]*@?/, "//curious@"), max: 1 });
+    let queries = 0;
+    curious.on("acquire", () => queries++);
     try {
       const options = { name: "c", table };
       const denied = nodeOver(curious, options);
+      const servers = new Map();
+      for (const owner of ["x", "y", "z"]) await denied.acquire({ ...claim(owner, owner), servers });
+      expect(queries).toBe(4); // asked once
       await (
         await new Redlock([denied, nodeOver(pool, { ...options, name: "d" })], { nodeTimeoutMs: 5_000 }).acquire("s")
       ).release();
@@ -230,6 +235,32 @@ describe("one server for several nodes", () => {
       await pool.query("GRANT EXECUTE ON FUNCTION pg_control_system() TO public");
     }
   });
+});
+
+test("acquire() beside other nodes works again after a connection that hangs while it opens", async () => {
+  const held = new Set<Socket>();
+  const port = Number(new URL(connectionString).port);
+  const network = createServer((socket) => {
+    socket.on("error", () => {});
+    held.add(socket);
+    if (held.size > 1)
+      socket
+        .pipe(connect(port, "127.0.0.1"))
+        .on("error", () => {})
+        .pipe(socket);
+  });
+  await once(network.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => {
+    for (const socket of held) socket.destroy();
+    network.close();
+  });
+  const { port: ownPort } = network.address() as AddressInfo;
+  const through = new pg.Pool({ connectionString: connectionString.replace(/:\d+\//, `:${ownPort}/`) });
+  through.on("error", () => {});
+  const node = nodeOver(through, { table, wakeUps: false });
+  const beside = () => node.acquire({ ...claim("a", "r"), timeoutMs: 200, servers: new Map() });
+  await expect(beside()).rejects.toThrow("could not identify the server: no answer within 200 ms");
+  expect(await beside()).toMatchObject({ granted: true });
 });
 
 describe("lost connections", () => {

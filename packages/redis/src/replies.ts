@@ -57,7 +57,9 @@ export function readAcquire(answer: unknown, { resources, fields }: Asked): Acqu
 /** Reads the answer to `extend`. */
 export function readExtend(answer: unknown): ExtendReply {
   const fence = integerOf(answer);
-  listOf(answer);
+  const [word, owner] = listOf(answer);
+  const holder = textOf(owner);
+  if (textOf(word) === "held" && holder) return { held: false, rejoined: false, holder };
   if (!(fence >= -1)) throw nonsense("extend", answer);
   return fence > 0 ? { held: true, fence } : { held: false, rejoined: fence === -1 };
 }

@@ -36,7 +36,8 @@ const commonAdvance = "math.max(fence, highest + 1)";
 const advances: [string, string] = [commonAdvance, "highest + 1)\n"];
 const advanceInExtend = "highest + (joins and 0 or 1)";
 const isHeld = "isHeld = isHeld and isMine";
-const isLost = "if not isHeld and not (isFree and rejoin == '1') then return 0 end";
+const isTaken = "if not isHeld and other then return { 'held', other } end";
+const isLost = "if not isHeld and rejoin ~= '1' then return 0 end";
 const whereDenied = "if retryAfterMs then return { 'denied', retryAfterMs, held, heldBy } end";
 const commonDenial = "return ms < 0 and -1 or { 'denied', ms, 1, holder }";
 const commonRaise = "call('SET', counter, mark .. text .. suffix)";
@@ -160,12 +161,12 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "rejoins in an extension that must not rejoin",
     caughtBy: "extend() without rejoin of a resource that is free changes nothing",
-    edits: [{ file: "extend.lua", from: isLost, to: "if not isHeld and not isFree then return 0 end" }],
+    edits: [{ file: "extend.lua", from: isLost, to: "" }],
   },
   {
     fault: "rejoins a resource that another owner holds",
     caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
-    edits: [{ file: "extend.lua", from: isLost, to: "if not isHeld and rejoin == '0' then return 0 end" }],
+    edits: [{ file: "extend.lua", from: isTaken, to: "" }],
   },
   {
     fault: "extends claims of any owner",
@@ -181,7 +182,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "rejoins although the claim is held",
     caughtBy: "extend() with rejoin of a held claim raises a lower counter to the fence, and leaves a higher one alone",
-    edits: [{ file: "extend.lua", from: isLost, to: `isHeld = isHeld and rejoin == '0' ${isLost}` }],
+    edits: [{ file: "extend.lua", from: isTaken, to: `isHeld = isHeld and rejoin == '0' ${isTaken}` }],
   },
   {
     fault: "sets no ttl in an extension",
@@ -449,8 +450,8 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets a sharer rejoin an exclusive claim",
     "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive",
-    "isFree = isFree and (isMine or isJoined or not holder)",
-    "isFree = isFree and (isMine or isJoined or not holder or shared)",
+    "if holder and not isMine and not isJoined then other",
+    "if holder and not isMine and not isJoined and not shared then other",
     "extend.lua",
   ),
   inSharers(

@@ -14,7 +14,8 @@ export function extend(claims: Claims, request: ExtendRequest): ExtendReply {
     }
     return { held: true, fence: Math.max(highestFence(found), fence) };
   }
-  const isOpen = found.every((claim) => claim.owner === null || claim.owner === owner);
-  if (isOpen && rejoin) grant(claims, found, owner, ttlMs, fence);
-  return { held: false, rejoined: isOpen && rejoin };
+  const holder = found.find((claim) => claim.owner !== null && claim.owner !== owner)?.owner;
+  if (holder) return { held: false, rejoined: false, holder };
+  if (rejoin) grant(claims, found, owner, ttlMs, fence);
+  return { held: false, rejoined: rejoin };
 }

@@ -29,8 +29,7 @@ export function readAcquireReply(value: unknown, resources: readonly string[]): 
   assertReply(isWait, "retryAfterMs must be a finite number, not negative, if given");
   const areHeld = heldResources === undefined || isPartOf(resources, heldResources);
   assertReply(areHeld, "heldResources must be some of the requested resources, each once, if given");
-  const isHolder = holder === undefined || (typeof holder === "string" && holder !== "");
-  assertReply(isHolder, "holder must be an owner, if given");
+  assertReply(holder === undefined || isName(holder), "holder must be an owner, if given");
   return {
     granted,
     ...(holder !== undefined && { holder }),
@@ -41,7 +40,7 @@ export function readAcquireReply(value: unknown, resources: readonly string[]): 
 
 /** Validates the reply of `extend`. */
 export function readExtendReply(value: unknown, atLeast: number): ExtendReply {
-  const { held, fence, rejoined } = fieldsOf(value);
+  const { held, fence, rejoined, holder } = fieldsOf(value);
   if (held === true) {
     assertReply(isFence(fence), "the fence of a held claim must be a positive safe integer");
     assertReply(fence >= atLeast, `the fence must be at least the requested ${atLeast}`);
@@ -49,6 +48,10 @@ export function readExtendReply(value: unknown, atLeast: number): ExtendReply {
   }
   assertReply(held === false, "held must be true or false");
   assertReply(typeof rejoined === "boolean", "rejoined must be true or false where held is false");
+  assertReply(
+    holder === undefined || (isName(holder) && !rejoined),
+    "holder must be an owner, if given, that keeps this one out",
+  );
   return { held, rejoined };
 }
 

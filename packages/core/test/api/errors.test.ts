@@ -62,6 +62,7 @@ describe("error messages and outcomes", () => {
     const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
     for (const each of nodes) each.fault = () => ({ answer: { granted: false, blockedBy: "a transaction" } });
     const { message, outcomes } = await errorOf(clock.until(redlock.acquire("r")));
+    expect(message).toContain("could not lock r: a transaction blocks it; 0 of 3 nodes granted");
     expect(message).toContain("a denied (blocked by a transaction)");
     expect(outcomes[0]).toEqual({ node: "a", kind: "denied", blockedBy: "a transaction" });
     for (const each of nodes) each.fault = () => ({ answer: { granted: false, blockedBy: 7 } });

@@ -69,6 +69,24 @@ describe("the option nesting", () => {
     expect(await clock.until(within)).toEqual([null, "again"]);
   });
 
+  it("using() keeps no lock that has ended, however long a chain of work goes on", async () => {
+    const storage = new AsyncLocalStorage<{ outer?: object }>();
+    const { redlock } = nestingRedlock({ nesting: new Nesting(storage) });
+    let outer: object | undefined;
+    const work = async (left: number): Promise<void> => {
+      let start = (): void => {};
+      let next: Promise<void> | undefined;
+      await redlock.using("r", () => {
+        outer = storage.getStore()?.outer;
+        if (left > 0) next = new Promise<void>((resolve) => (start = resolve)).then(() => work(left - 1));
+      });
+      start();
+      await next;
+    };
+    await work(3);
+    expect(outer).toBeUndefined();
+  });
+
   it("new Redlock() and new Nesting() refuse what is none", () => {
     expect(() => new Nesting({} as AsyncLocalStorage<unknown>)).toThrow(
       "storage must be an object with the method getStore",

@@ -1,6 +1,6 @@
 import { LockLostError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { steal, world } from "../world.ts";
+import { claimOf, steal, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
@@ -183,6 +183,23 @@ describe("extension (S8)", () => {
     await clock.advance(20_000);
     expect(lock.remainingMs()).toBeGreaterThan(30_000);
     expect(await clock.until(otherClient().tryAcquire("r"))).toBeNull();
+  });
+
+  it("extend() names who has taken the lock, by label if there is one", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const [index, node] of inner.entries()) {
+      await node.release({ resources: ["r"], owner: lock.owner, timeoutMs: 50 });
+      await node.acquire(claimOf(index === 0 ? "redis://user:s3cr3t@db" : `worker-7:${"0".repeat(32)}`, "r"));
+    }
+    const error: LockLostError = await clock.until(lock.extend().catch((reason) => reason));
+    expect(error.message).toContain(
+      "a does not hold it (held by another owner), b does not hold it (held by worker-7)",
+    );
+    expect(error.outcomes[1]).toEqual({ node: "b", kind: "not-held", blockedBy: "worker-7" });
+    expect(JSON.stringify(error)).not.toContain("s3cr3t");
+    for (const node of nodes) node.fault = () => ({ answer: { held: false, rejoined: false, holder: 7 } });
+    await expect(clock.until(redlock.acquire("s"))).rejects.toThrow();
   });
 
   it("extend() notices a loss immediately, even if an earlier extension is still in flight", async () => {

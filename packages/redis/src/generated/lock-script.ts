@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const lockScript: Script = {
-  sha: "935c6e08bc6b176b968f4914cf65b9ccc7cfdf21",
+  sha: "0fb7d2e201f739c8fb4dd1da70a7495cddf50008",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
@@ -148,7 +148,8 @@ local sharings={}local answer=claim(first,last,owner,fenceHint,ttlMs,takeover,sh
 updateWaitingLists(first,last,type(answer)=='table',takeover,waiter,shared,sharings,counters)end
 return answer
 end
-local function extend(first,last,owner,atLeast,ttlMs,shared,rejoin)shared=shared=='1'local isHeld,isFree,joins,sharings=true,true,true,{}for i=first,last,4 do
+local function extend(first,last,owner,atLeast,ttlMs,shared,rejoin)shared=shared=='1'local isHeld,joins,sharings,other=true,true,{},nil
+for i=first,last,4 do
 local holder=get(KEYS[i])local sharing=shared and holder and sharingOf(holder,KEYS[i+3])local isMine,isJoined=holder==owner,false
 if sharing then
 sharings[i]=sharing
@@ -156,9 +157,11 @@ isMine=sharing:endOf(owner)~=nil
 isJoined=sharing:longestOf(owner)~=nil
 end
 isHeld=isHeld and isMine
-isFree=isFree and (isMine or isJoined or not holder)joins=joins and isJoined
+if holder and not isMine and not isJoined then other=holder end
+joins=joins and isJoined
 end
-if not isHeld and not (isFree and rejoin=='1')then return 0 end
+if not isHeld and other then return{'held',other}end
+if not isHeld and rejoin~='1'then return 0 end
 local highest,counters,isMarked=readCounters(first,last)local isVoteDoubtful= (isMarked or not isHeld)and recoveringMs()~=0
 local fence=tonumber(atLeast)if not isHeld then fence=math.max(fence,highest+ (joins and 0 or 1))end
 raiseCounters(first,last,counters,fence,atLeast,isVoteDoubtful)for i=first,last,4 do

@@ -5,7 +5,7 @@
 -- marked. A claim that the server has kept does count.
 local function extend(first, last, owner, atLeast, ttlMs, shared, rejoin)
   shared = shared == '1'
-  local isHeld, isFree, joins, sharings = true, true, true, {}
+  local isHeld, joins, sharings, other = true, true, {}, nil
   for i = first, last, 4 do
     local holder = get(KEYS[i])
     local sharing = shared and holder and sharingOf(holder, KEYS[i + 3])
@@ -16,10 +16,11 @@ local function extend(first, last, owner, atLeast, ttlMs, shared, rejoin)
       isJoined = sharing:longestOf(owner) ~= nil
     end
     isHeld = isHeld and isMine
-    isFree = isFree and (isMine or isJoined or not holder)
+    if holder and not isMine and not isJoined then other = holder end
     joins = joins and isJoined
   end
-  if not isHeld and not (isFree and rejoin == '1') then return 0 end
+  if not isHeld and other then return { 'held', other } end
+  if not isHeld and rejoin ~= '1' then return 0 end
 
   local highest, counters, isMarked = readCounters(first, last)
   local isVoteDoubtful = (isMarked or not isHeld) and recoveringMs() ~= 0
