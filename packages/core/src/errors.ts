@@ -26,8 +26,8 @@ export interface NodeOutcome {
   /** The label of the blocking owner, if the node denied and reports the owner, and the owner has a label. */
   readonly holderLabel?: string;
   /**
-   * What blocks the claim, if the node denied and that is no claim of another owner. Who has taken it, if it is not held: a
-   * label, or "another owner".
+   * What blocks the claim, if the node denied and that is no claim of another owner. The owner that has taken it, if it is
+   * not held: a label, or "another owner".
    */
   readonly blockedBy?: string;
   /** The node's error, if it failed. */

@@ -226,7 +226,7 @@ export class Claims {
 
   /** Returns what identifies the server, if the user may ask. Databases of one server and its clones differ from others. */
   async identify({ timeoutMs }: NodeRequest): Promise<ServerIdentity> {
-    // A pool waits for a connection that hangs without end.
+    // A pool waits endlessly for a connection that hangs.
     const late = () => new Error(`no answer within ${Math.round(timeoutMs)} ms`);
     try {
       const [[id] = []] = await within(timeoutMs, this.#database.query(this.#statements.identify, [], timeoutMs), late);
