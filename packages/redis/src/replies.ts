@@ -59,7 +59,8 @@ export function readExtend(answer: unknown): ExtendReply {
   const fence = integerOf(answer);
   const [word, owner] = listOf(answer);
   const holder = textOf(owner);
-  if (textOf(word) === "held" && holder) return { held: false, rejoined: false, holder };
+  if (textOf(word) === "held" && holder !== undefined)
+    return { held: false, rejoined: false, ...(holder && { holder }) };
   if (!(fence >= -1)) throw nonsense("extend", answer);
   return fence > 0 ? { held: true, fence } : { held: false, rejoined: fence === -1 };
 }

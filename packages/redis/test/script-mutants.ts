@@ -36,7 +36,7 @@ const commonAdvance = "math.max(fence, highest + 1)";
 const advances: [string, string] = [commonAdvance, "highest + 1)\n"];
 const advanceInExtend = "highest + (joins and 0 or 1)";
 const isHeld = "isHeld = isHeld and isMine";
-const isTaken = "if not isHeld and other then return { 'held', other } end";
+const isTaken = "if not isHeld and other then return { 'held', isOwner(other) and other or '' } end";
 const isLost = "if not isHeld and rejoin ~= '1' then return 0 end";
 const whereDenied = "if retryAfterMs then return { 'denied', retryAfterMs, held, heldBy } end";
 const commonDenial = "return ms < 0 and -1 or { 'denied', ms, 1, holder }";

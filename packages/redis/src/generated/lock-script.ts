@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const lockScript: Script = {
-  sha: "0fb7d2e201f739c8fb4dd1da70a7495cddf50008",
+  sha: "78e4a136b15acdcce49c039e41717fe5a5eeb3e4",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
@@ -160,7 +160,7 @@ isHeld=isHeld and isMine
 if holder and not isMine and not isJoined then other=holder end
 joins=joins and isJoined
 end
-if not isHeld and other then return{'held',other}end
+if not isHeld and other then return{'held',isOwner(other)and other or''}end
 if not isHeld and rejoin~='1'then return 0 end
 local highest,counters,isMarked=readCounters(first,last)local isVoteDoubtful= (isMarked or not isHeld)and recoveringMs()~=0
 local fence=tonumber(atLeast)if not isHeld then fence=math.max(fence,highest+ (joins and 0 or 1))end

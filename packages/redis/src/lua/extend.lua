@@ -19,7 +19,7 @@ local function extend(first, last, owner, atLeast, ttlMs, shared, rejoin)
     if holder and not isMine and not isJoined then other = holder end
     joins = joins and isJoined
   end
-  if not isHeld and other then return { 'held', other } end
+  if not isHeld and other then return { 'held', isOwner(other) and other or '' } end
   if not isHeld and rejoin ~= '1' then return 0 end
 
   local highest, counters, isMarked = readCounters(first, last)

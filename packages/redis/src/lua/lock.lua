@@ -18,7 +18,7 @@
 --                   {"denied", retryAfterMs or -1, position of a held resource or 0, its owner};
 --                   {"recovering", ms, or -1 if the server does not report its uptime};
 --                   {"epoch", the epoch of the node, which does not serve that of the request}
---   extend          the fence; 0: not held; -1: rejoined; {"held", owner}: not held, and another owner keeps it out
+--   extend          the fence; 0: not held; -1: rejoined; {"held", an owner, or empty}: another one has it
 --   release         how many claims it ended; {"next", waiter} if a resource is free then, and a waiter is next
 --   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}; for a shared resource also
 --                   a list of the sharers that last longest: owner, remaining ms, and so on
