@@ -1,3 +1,4 @@
+import { timersOf } from "@holdfast/testkit";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type NotificationSource, Notifications } from "../src/notifications.ts";
 
@@ -72,11 +73,13 @@ describe("watch()", () => {
   });
 
   test("close() during the opening leaves no timer", async () => {
+    const timers = timersOf("src/notifications.ts");
     server.openMs = 1_000;
     const watching = watch("a");
     const closing = notifications.close();
     await vi.advanceTimersByTimeAsync(1_000);
     await Promise.all([watching, closing]);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.started).toBeGreaterThan(0);
+    expect(timers.pending.size).toBe(0);
   });
 });

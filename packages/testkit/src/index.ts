@@ -17,4 +17,5 @@ export {
   startTamperingProxy,
   type Tampering,
 } from "./tampering-proxy.ts";
+export { timersOf } from "./timers-of.ts";
 export { VirtualClock } from "./virtual-clock.ts";
