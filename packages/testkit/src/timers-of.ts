@@ -26,10 +26,12 @@ export function timersOf(file: string): FileTimers {
     }
     return timer;
   };
-  globalThis.setTimeout = Object.assign(recording, start);
-  globalThis.clearTimeout = (timer) => {
+  const cancelling = (timer: NodeJS.Timeout | undefined) => {
     timers.pending.delete(timer);
     cancel(timer);
   };
+  // Fake timers find out by properties of their functions how to put back the real ones.
+  globalThis.setTimeout = Object.assign(recording, start);
+  globalThis.clearTimeout = Object.assign(cancelling, cancel);
   return timers;
 }
