@@ -46,7 +46,7 @@ test("POST() replies 409 if the function is frozen midway, and another client ge
   await instance.answer("41"); // connects
   await world.data.call("CLIENT", "PAUSE", "60000", "WRITE");
   const response = instance.request("42");
-  await expect.poll(world.locksLeft).not.toEqual([]);
+  await expect.poll(world.locksLeft).toHaveLength(3); // with fewer, it might still have to wait
   instance.freeze();
   await Promise.all(world.lockServers.map((server) => server.command("DEL", "lock:invoice:42"))); // as after its ttl
   const lock = await openTestLocks(world).redlock.acquire("invoice:42");
