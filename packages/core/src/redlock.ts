@@ -195,8 +195,8 @@ export class Redlock implements AsyncDisposable {
     if (typeof routine !== "function") throw wrong("routine", "a function", routine, TypeError);
     const lock = await this.#acquire(resources, options, { mayWait: true, autoExtend: true });
     try {
-      const run = () => routine(lock);
-      const result = await (this.#nesting ? this.#nesting.run(lock, lock.settings, run) : run());
+      const nesting = this.#nesting;
+      const result = await (nesting ? nesting.run(lock, lock.settings, () => routine(lock)) : routine(lock));
       if (lock.lost !== undefined) throw lock.lost;
       return result;
     } finally {

@@ -181,9 +181,11 @@ export class Claims {
       for (;;) {
         const isHeld = states.every(({ claims }) => claims.some((claim) => claim.owner === owner));
         const isBlocking = (claim: ClaimState) => claim.owner !== owner && !(shared && claim.isShared);
-        const holder = states.flatMap(({ claims }) => claims.find(isBlocking) ?? [])[0]?.owner;
-        if (!isHeld && holder !== undefined) return { held: false, rejoined: false, holder };
-        if (!isHeld && !rejoin) return { held: false, rejoined: false };
+        if (!isHeld) {
+          const holder = states.flatMap(({ claims }) => claims).find(isBlocking)?.owner;
+          if (holder !== undefined) return { held: false, rejoined: false, holder };
+          if (!rejoin) return { held: false, rejoined: false };
+        }
         const extension = isHeld ? this.#extendHeld : this.#rejoin;
         const reply = await extension.call(this, request, states, findLease, deadlineMs);
         if (!("changed" in reply)) return reply;

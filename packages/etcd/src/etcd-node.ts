@@ -1,6 +1,4 @@
 import {
-  type AcquireReply,
-  type AcquireRequest,
   assertOptions,
   checkInteger,
   closedError,
@@ -95,15 +93,15 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
   const watches = new Watches(client, (resource) => claims.keysOf(resource));
   const check = verifyServer ? new ServerCheck(name, (request) => claims.identify(request)) : undefined;
   let isClosed = false;
-  const acquire = async (request: AcquireRequest): Promise<AcquireReply> => {
-    if (isClosed) throw closedError(request.resources);
-    return claims.acquire(request);
-  };
   return {
     name,
     suggestedTimeoutMs,
     verifiesServer: verifyServer,
-    acquire: (request) => (check ? check.vote(request, () => acquire(request)) : acquire(request)),
+    async acquire(request) {
+      if (isClosed) throw closedError(request.resources);
+      const send = () => claims.acquire(request);
+      return check ? check.vote(request, send) : send();
+    },
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),

@@ -1,7 +1,5 @@
 import type { Lock } from "@holdfast/core";
 import {
-  type AcquireReply,
-  type AcquireRequest,
   assertOptions,
   checkInteger,
   checkType,
@@ -190,15 +188,15 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     announce: (names) => claims.run(statements.watch, [arrayOf(names)]),
   });
   let isClosed = false;
-  const acquire = async (request: AcquireRequest): Promise<AcquireReply> => {
-    if (isClosed) throw closedError(request.resources);
-    return claims.acquire(request);
-  };
   return {
     name,
     suggestedTimeoutMs,
     verifiesServer: verifyServer,
-    acquire: (request) => (check ? check.vote(request, () => acquire(request)) : acquire(request)),
+    async acquire(request) {
+      if (isClosed) throw closedError(request.resources);
+      const send = () => claims.acquire(request);
+      return check ? check.vote(request, send) : send();
+    },
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),

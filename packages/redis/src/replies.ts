@@ -57,12 +57,12 @@ export function readAcquire(answer: unknown, { resources, fields }: Asked): Acqu
 /** Reads the answer to `extend`. */
 export function readExtend(answer: unknown): ExtendReply {
   const fence = integerOf(answer);
+  if (fence > 0) return { held: true, fence };
+  if (fence >= -1) return { held: false, rejoined: fence === -1 };
   const [word, owner] = listOf(answer);
   const holder = textOf(owner);
-  if (textOf(word) === "held" && holder !== undefined)
-    return { held: false, rejoined: false, ...(holder && { holder }) };
-  if (!(fence >= -1)) throw nonsense("extend", answer);
-  return fence > 0 ? { held: true, fence } : { held: false, rejoined: fence === -1 };
+  if (textOf(word) !== "held" || holder === undefined) throw nonsense("extend", answer);
+  return { held: false, rejoined: false, ...(holder && { holder }) };
 }
 
 /** Reads the answer to `release`. */
