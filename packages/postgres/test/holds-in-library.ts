@@ -22,7 +22,7 @@ export function openPool(connectionString: string): pg.Pool {
 export async function expectHolds(library: Library, connectionString: string): Promise<void> {
   const pool = openPool(connectionString);
   const node = postgresNode(pool, { table: await freshTable(connectionString), wakeUps: false });
-  const redlock = new Redlock([node]);
+  const redlock = new Redlock([node], { nodeTimeoutMs: 5_000 });
   const lock = await redlock.acquire(["invoice:41", "prüfer 🔒"], { ttlMs: 60_000 });
   try {
     expect(await library.inTransaction(node.holds, lock)).toBe(true);
