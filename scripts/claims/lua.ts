@@ -12,9 +12,9 @@ export async function generatedScriptsMatch(): Promise<void> {
   for (const script of luaScripts) {
     const { main, module } = script;
     if (!(await isCurrent(script))) problems.push(`${module} differs from ${main}: run pnpm lua`);
-    const unused = await unusedFiles(script);
-    problems.push(...unused.map((file) => `${dirname(main)}/${file}: ${main} does not include it`));
   }
+  const unused = await unusedFiles(luaScripts);
+  problems.push(...unused.map((file) => `${file}: no script includes it`));
   expectNone(problems);
 }
 

@@ -14,7 +14,7 @@ export interface LuaScript {
 
 /** Every Lua script of the workspace. */
 export const luaScripts: readonly LuaScript[] = [
-  { main: "packages/redis/src/common/common.lua", module: "packages/redis/src/generated/common-script.ts" },
+  { main: "packages/redis/src/lua/common.lua", module: "packages/redis/src/generated/common-script.ts" },
   { main: "packages/redis/src/lua/lock.lua", module: "packages/redis/src/generated/lock-script.ts" },
   { main: "packages/redis/src/fenced/fenced.lua", module: "packages/redis/src/generated/fenced-script.ts" },
   { main: "packages/redis/src/floor/floor.lua", module: "packages/redis/src/generated/floor-script.ts" },
@@ -46,9 +46,15 @@ export async function isCurrent(script: LuaScript, workspace: string = root): Pr
   return existsSync(path) && (await readFile(path, "utf8")) === generatedModule(script, workspace);
 }
 
-/** Returns the Lua files beside a main file that the script does not include. */
-export async function unusedFiles(script: LuaScript, workspace: string = root): Promise<string[]> {
-  const used = new Set(linesOf(script, workspace).map(({ file }) => file));
-  const files = await readdir(join(workspace, dirname(script.main)));
-  return files.filter((file) => file.endsWith(".lua") && !used.has(file));
+/** Returns the Lua files beside the main files that no script includes. */
+export async function unusedFiles(scripts: readonly LuaScript[], workspace: string = root): Promise<string[]> {
+  const folders = new Set(scripts.map(({ main }) => dirname(main)));
+  const used = new Set(
+    scripts.flatMap((script) => linesOf(script, workspace).map(({ file }) => join(dirname(script.main), file))),
+  );
+  const found = [...folders].map(async (folder) => {
+    const names = await readdir(join(workspace, folder));
+    return names.map((name) => join(folder, name));
+  });
+  return (await Promise.all(found)).flat().filter((path) => path.endsWith(".lua") && !used.has(path));
 }

@@ -48,9 +48,11 @@ it("isCurrent() returns whether a module matches its Lua files", async () => {
   });
 });
 
-it("unusedFiles() finds Lua files that the script does not include", async () => {
+it("unusedFiles() finds Lua files that no script includes", async () => {
   await inWorkspace(async (folder) => {
-    expect(await unusedFiles(script, folder)).toEqual(["other.lua"]);
+    const other: LuaScript = { main: "src/lua/other.lua", module: "src/other-script.ts" };
+    expect(await unusedFiles([script], folder)).toEqual(["src/lua/other.lua"]);
+    expect(await unusedFiles([script, other], folder)).toEqual([]);
   });
 });
 

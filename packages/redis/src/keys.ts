@@ -162,24 +162,10 @@ function wordOf(bits: number): string {
 const slotOfFirst = clusterSlot(wordOf(0));
 
 /**
- * For each bit of a slot, the bits of words that change it, and perhaps lower bits, but no higher ones. A CRC is linear:
- * which bits of the slot a bit of the word changes does not depend on its other bits.
+ * For each bit of a slot, from the lowest, the bits of a word that change it and no other. There are such bits because a
+ * CRC is linear: which bits of the slot a bit of the word changes does not depend on its other bits.
  */
-const changes: { readonly slot: number; readonly word: number }[] = [];
-for (let bit = 0; bit < 3 * lettersOfTag; bit++) {
-  let word = 1 << bit;
-  let slot = clusterSlot(wordOf(word)) ^ slotOfFirst;
-  while (slot !== 0) {
-    const highest = 31 - Math.clz32(slot);
-    const known = changes[highest];
-    if (known === undefined) {
-      changes[highest] = { slot, word };
-      break;
-    }
-    slot ^= known.slot;
-    word ^= known.word;
-  }
-}
+const changes = [24877, 11385, 27758, 26024, 2826, 1291, 26963, 9824, 18510, 10598, 27428, 2169, 9326, 8803];
 
 /** The tags that have been used. */
 const tags = new Array<string | undefined>(slotCount).fill(undefined);
@@ -200,14 +186,8 @@ const tags = new Array<string | undefined>(slotCount).fill(undefined);
 export function tagOfSlot(slot: number): string {
   let tag = tags[slot];
   if (tag !== undefined) return tag;
-  let word = 0;
-  let missing = slot ^ slotOfFirst;
-  for (let bit = 13; bit >= 0; bit--) {
-    if ((missing & (1 << bit)) === 0) continue;
-    const change = changes[bit] as (typeof changes)[number];
-    missing ^= change.slot;
-    word ^= change.word;
-  }
+  const missing = slot ^ slotOfFirst;
+  const word = changes.reduce((bits, change, bit) => ((missing >> bit) & 1 ? bits ^ change : bits), 0);
   tag = wordOf(word);
   tags[slot] = tag;
   return tag;

@@ -74,7 +74,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const notifications = openSubscriber && new Notifications(openSubscriber);
   let isClosed = false;
 
-  // This and the next two are not `async`, because that creates more promises per operation.
+  // This and `release` are not `async`, because that creates more promises for each lock.
   const acquire: RedisNode["acquire"] = (request) => {
     try {
       if (isClosed) throw closedError(request.resources);
@@ -94,14 +94,10 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     verifiesServer: verifyServer,
     acquire,
 
-    extend(request) {
-      try {
-        const record = encoder.extend(request);
-        sender.assertReady(record.key);
-        return sender.send(record, request.timeoutMs);
-      } catch (error) {
-        return Promise.reject(error);
-      }
+    async extend(request) {
+      const record = encoder.extend(request);
+      sender.assertReady(record.key);
+      return sender.send(record, request.timeoutMs);
     },
 
     release(request) {

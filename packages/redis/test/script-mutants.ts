@@ -506,6 +506,11 @@ function inCommon(fault: string, from: string, to: string): ScriptMutant {
   return { fault: `${fault} in the common script`, edits: [{ file: "common.lua", from, to }] };
 }
 
+/** Returns a mutant of what both scripts include. */
+function inBoth(fault: string, file: string, from: string, to: string): ScriptMutant {
+  return { fault: `${fault} in both scripts`, edits: [{ file, from, to }] };
+}
+
 /** Returns a mutant of the lock script. */
 function inGeneral(fault: string, file: string, from: string, to: string): ScriptMutant {
   return { fault: `${fault} in the lock script`, edits: [{ file, from, to }] };
@@ -560,8 +565,13 @@ export const pathMutants: readonly ScriptMutant[] = [
     "if claimed.err then\nerror(claimed)\n",
   ),
   inCommon("denies a claim of its own owner", "holder == owner or ", ""),
-  inCommon("names the value of another program", " and string.find(value, string.rep('%x', 32) .. '%.?%d*$')", ""),
-  inCommon("names a long value", "#value < 512 and ", ""),
+  inBoth(
+    "names the value of another program",
+    "owner.lua",
+    " and string.find(value, string.rep('%x', 32) .. '%.?%d*$')",
+    "",
+  ),
+  inBoth("names a long value", "owner.lua", "#value < 512 and ", ""),
   inCommon("names nobody in a denial", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"),
   inCommon("releases claims of any owner", "if holder ~= owner then", "if not holder then"),
   inCommon("ends no shared claim", "holder.err or string.byte(holder, 16) == 255", "holder.err"),
@@ -583,19 +593,15 @@ export const pathMutants: readonly ScriptMutant[] = [
     "channel, string.sub(other, 2)",
     "channel, ''",
   ),
-  inCommon("makes abandoned claims", isGivenUp, "if false then"),
+  inBoth("makes abandoned claims", "run.lua", isGivenUp, "if false then"),
   {
-    fault: "replies to an operation of the common script as to the previous one",
+    fault: "replies to an operation as to the previous one in both scripts",
     edits: [
-      { file: "common.lua", from: "  local ok, answer\n", to: "" },
-      {
-        file: "common.lua",
-        from: "local at, name = 3, ARGV[3]\n",
-        to: "local at, name = 3, ARGV[3]\nlocal ok, answer\n",
-      },
+      { file: "run.lua", from: "  local ok, answer\n", to: "" },
+      { file: "run.lua", from: "local name = ARGV[at]\n", to: "local name = ARGV[at]\nlocal ok, answer\n" },
     ],
   },
-  inCommon("ends a call with the first operation that fails", failed, "return { err = message }"),
+  inBoth("ends a call with the first operation that fails", "run.lua", failed, "return { err = message }"),
 
   inGeneral("claims held resources", "acquire.lua", whereDenied, ""),
   inGeneral("serves clients of every epoch", "acquire.lua", epochRefusals[1], ""),
@@ -619,15 +625,6 @@ export const pathMutants: readonly ScriptMutant[] = [
     "false",
   ),
   inGeneral("names no holder", "acquire.lua", "isOwner(by) and by or ''", "''"),
-  inGeneral("makes abandoned claims", "lock.lua", isGivenUp, "if false then"),
-  inGeneral("ends a call with the first operation that fails", "lock.lua", failed, "return { err = message }"),
-  {
-    fault: "replies to an operation of the lock script as to the previous one",
-    edits: [
-      { file: "lock.lua", from: "  local ok, answer\n", to: "" },
-      { file: "lock.lua", from: "local name = ARGV[4]\n", to: "local name = ARGV[4]\nlocal ok, answer\n" },
-    ],
-  },
   {
     fault: "uses the waiter of an operation for later ones too",
     edits: [

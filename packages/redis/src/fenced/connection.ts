@@ -1,6 +1,8 @@
+import type { RedisConnection } from "../connection.ts";
+
 /**
  * The interface between a Redis client library and a fenced store: everything that differs between libraries. Implement
- * it to use a client for which Holdfast has no adapter.
+ * it to use a client for which Holdfast has no adapter. Calls wait for `firstConnection`, at most for their timeout.
  *
  * @example
  * ```ts
@@ -15,19 +17,7 @@
  * const store = fencedStore(connection);
  * ```
  */
-export interface FencedConnection {
-  /** Whether a command with this key can be written to its server now, without waiting for a connection. */
-  isReady(key: string): boolean;
-
-  /** Why `isReady` is false, if known: an error of the client, or a sentence that says what to do. */
-  whyNotReady?(key: string): unknown;
-
-  /**
-   * Returns a promise that resolves when a client that connects for the first time is connected, or has failed to be;
-   * undefined for any other client. Calls wait for it, at most for `timeoutMs`. By default they reject at once.
-   */
-  firstConnection?(): Promise<void> | undefined;
-
+export interface FencedConnection extends Pick<RedisConnection, "isReady" | "whyNotReady" | "firstConnection"> {
   /**
    * Sends one command: `EVALSHA` and the script's digest, or `EVAL` and its source; then `1`, the key and the arguments.
    * Resolves with the reply, in which every string must be a `Buffer`. Rejects with the error of the server or the client;

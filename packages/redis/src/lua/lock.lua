@@ -28,6 +28,7 @@ local call, try = redis.call, redis.pcall
 -- @include "fence-counters"
 -- @include "sharers"
 -- @include "waiting-lists"
+-- @include "owner"
 -- @include "acquire"
 -- @include "extend"
 -- @include "release"
@@ -35,26 +36,5 @@ local call, try = redis.call, redis.pcall
 
 local actions = { acquire = acquire, extend = extend, release = release, inspect = inspect }
 local fieldsOf = { acquire = 7, extend = 5, release = 3, inspect = 1 }
-local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
--- The position of the next record, and of its first key.
-local at, first = 4, 1
-local name = ARGV[4]
-while name do
-  local number, fields, last = #reply, fieldsOf[name], first + 4 * ARGV[at + 1] - 4
-  local ok, answer
-  if string.byte(marks, number) == 120 then
-    answer = { err = 'ERR this was given up before it was sent' }
-  else
-    ok, answer = pcall(actions[name], first, last, unpack(ARGV, at + 2, at + 1 + fields))
-  end
-  if not ok then
-    local message = answer.err or answer
-    -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
-    if string.find(message, '^READONLY ') then return { err = message } end
-    answer = { 'error', message }
-  end
-  reply[number + 1] = answer
-  at, first = at + 2 + fields, last + 4
-  name = ARGV[at]
-end
-return reply
+local header, keysEach = 3, 4
+-- @include "run"

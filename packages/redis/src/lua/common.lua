@@ -6,22 +6,19 @@
 --
 -- KEYS, for each operation: the lock key, and the fence counter (acquire) or the waiting list (release).
 -- ARGV: the call id, which the reply repeats; the marks, a character for each operation, "x" if it was given up and
--- must have no effect; and a record for each operation:
+-- must have no effect; and a record for each operation: its name, the number of its resources, which is 1, and
 --   acquire    owner, fence hint, ttlMs, epoch
 --   release    owner
 --   identify   none
 -- Reply: the call id as a number, and an answer for each operation, as in the lock script; identify has
 --   {run id, role}; both empty if the user may not ask
 local call, try = redis.call, redis.pcall
-local fieldsOf = { acquire = 4, release = 1, identify = 0 }
-
-local function isOwner(value)
-  return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
-end
+-- @include "owner"
 
 -- As the lock script: a counter is a number, perhaps with a zero as a mark before it, which stays, and with a space and
 -- the epoch of the node after it.
-local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
+local function acquire(first, _, owner, fenceHint, ttlMs, epoch)
+  local lock, counter = KEYS[first], KEYS[first + 1]
   local value, mark, highest, suffix = try('GET', counter), '', 0, ''
   if value then
     local nodeEpoch
@@ -60,7 +57,8 @@ local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
   return fence < 2 ^ 52 and fence or text
 end
 
-local function release(lock, list, owner)
+local function release(first, _, owner)
+  local lock, list = KEYS[first], KEYS[first + 1]
   local holder = try('GET', lock)
   if holder ~= owner then
     return holder and (holder.err or string.byte(holder, 16) == 255) and -1 or 0
@@ -89,25 +87,7 @@ local function identify()
   }
 end
 
-local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
-local at, name = 3, ARGV[3]
-while name do
-  local number, fields = #reply, fieldsOf[name]
-  local run = name == 'acquire' and acquire or name == 'release' and release or identify
-  local ok, answer
-  if string.byte(marks, number) == 120 then
-    answer = { err = 'ERR this was given up before it was sent' }
-  else
-    ok, answer = pcall(run, KEYS[2 * number - 1], KEYS[2 * number], unpack(ARGV, at + 1, at + fields))
-  end
-  if not ok then
-    local message = answer.err or answer
-    -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
-    if string.find(message, '^READONLY ') then return { err = message } end
-    answer = { 'error', message }
-  end
-  reply[number + 1] = answer
-  at = at + 1 + fields
-  name = ARGV[at]
-end
-return reply
+local actions = { acquire = acquire, release = release, identify = identify }
+local fieldsOf = { acquire = 4, release = 1, identify = 0 }
+local header, keysEach = 2, 2
+-- @include "run"
