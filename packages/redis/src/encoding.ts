@@ -155,7 +155,8 @@ export class Encoder {
     words.push(String(callId), live.repeat(records.length));
     if (!isCommon) words.push(String(this.#restartGuardMs));
     for (const { name, resources, fields } of records) {
-      words.push(name, String(resources.length));
+      words.push(name);
+      if (!isCommon) words.push(String(resources.length));
       const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
       for (let index = 0; index < fieldCount; index++) words.push(fields[index] as string);
     }

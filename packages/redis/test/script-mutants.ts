@@ -597,8 +597,10 @@ export const pathMutants: readonly ScriptMutant[] = [
   {
     fault: "replies to an operation as to the previous one in both scripts",
     edits: [
-      { file: "run.lua", from: "  local ok, answer\n", to: "" },
-      { file: "run.lua", from: "local name = ARGV[at]\n", to: "local name = ARGV[at]\nlocal ok, answer\n" },
+      { file: "run.lua", from: "local number, ok, answer = #reply, nil, nil\n", to: "local number = #reply\n" },
+      ...["common.lua", "lock.lua"].map((file) => {
+        return { file, from: "local marks, reply", to: "local ok, answer\nlocal marks, reply" };
+      }),
     ],
   },
   inBoth("ends a call with the first operation that fails", "run.lua", failed, "return { err = message }"),

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "3a87d2e14ba2bd7c65ef184cfccacf24f1174900",
+  sha: "c7f1b039fdaf2d1b5385ddfe38750ae6ad0e6535",
   source: `local call,try=redis.call,redis.pcall
 local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
 local function acquire(first,_,owner,fenceHint,ttlMs,epoch)local lock,counter=KEYS[first],KEYS[first+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
@@ -40,19 +40,17 @@ try('ZREMRANGEBYSCORE',list,'-inf','(0')end
 return next and{'next',next}or 1
 end
 local function identify()local server,replication=try('INFO','server'),try('INFO','replication')return{string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
-local actions={acquire=acquire,release=release,identify=identify}local fieldsOf={acquire=4,release=1,identify=0}local header,keysEach=2,2
-local at,first=header+1,1
-local marks,reply=ARGV[2],{tonumber(ARGV[1])}local name=ARGV[at]while name do
-local number,fields,last=#reply,fieldsOf[name],first+keysEach* (ARGV[at+1]-1)local ok,answer
+local fieldsOf={acquire=4,release=1,identify=0}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,name=3,ARGV[3]while name do
+local action=name=='acquire'and acquire or name=='release'and release or identify
+local first,last,from,to=2*#reply-1,nil,at+1,at+fieldsOf[name]local number,ok,answer=#reply,nil,nil
 if string.byte(marks,number)==120 then
 answer={err='ERR this was given up before it was sent'}else
-ok,answer=pcall(actions[name],first,last,unpack(ARGV,at+2,at+1+fields))end
+ok,answer=pcall(action,first,last,unpack(ARGV,from,to))end
 if not ok then
 local message=answer.err or answer
 if string.find(message,'^READONLY ')then return{err=message}end
 answer={'error',message}end
 reply[number+1]=answer
-at,first=at+2+fields,last+keysEach
-name=ARGV[at]end
+at,name=to+1,ARGV[to+1]end
 return reply`,
 };

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const lockScript: Script = {
-  sha: "faaae29633250869d4551a962018b455d16aa612",
+  sha: "ffac0b50605f3e4b38bb62757296a71301b38918",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
@@ -193,19 +193,17 @@ end
 return named and{'next',named}or ended
 end
 local function inspect(first,_,sharersMax)local highest=readCounters(first,first)local key=KEYS[first]local holder=get(key)local sharing=holder and sharingOf(holder,KEYS[first+3])local claims=sharing and sharing:list(key,sharersMax)or{holder,call('PTTL',key)}return{claims[1],claims[2],exact(highest),recoveringMs(),sharing and claims or nil}end
-local actions={acquire=acquire,extend=extend,release=release,inspect=inspect}local fieldsOf={acquire=7,extend=5,release=3,inspect=1}local header,keysEach=3,4
-local at,first=header+1,1
-local marks,reply=ARGV[2],{tonumber(ARGV[1])}local name=ARGV[at]while name do
-local number,fields,last=#reply,fieldsOf[name],first+keysEach* (ARGV[at+1]-1)local ok,answer
+local actions={acquire=acquire,extend=extend,release=release,inspect=inspect}local fieldsOf={acquire=7,extend=5,release=3,inspect=1}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,first=4,1
+local name=ARGV[4]while name do
+local action,last,from,to=actions[name],first+4*ARGV[at+1]-4,at+2,at+1+fieldsOf[name]local number,ok,answer=#reply,nil,nil
 if string.byte(marks,number)==120 then
 answer={err='ERR this was given up before it was sent'}else
-ok,answer=pcall(actions[name],first,last,unpack(ARGV,at+2,at+1+fields))end
+ok,answer=pcall(action,first,last,unpack(ARGV,from,to))end
 if not ok then
 local message=answer.err or answer
 if string.find(message,'^READONLY ')then return{err=message}end
 answer={'error',message}end
 reply[number+1]=answer
-at,first=at+2+fields,last+keysEach
-name=ARGV[at]end
+at,first,name=to+1,last+4,ARGV[to+1]end
 return reply`,
 };

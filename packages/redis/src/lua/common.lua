@@ -6,7 +6,7 @@
 --
 -- KEYS, for each operation: the lock key, and the fence counter (acquire) or the waiting list (release).
 -- ARGV: the call id, which the reply repeats; the marks, a character for each operation, "x" if it was given up and
--- must have no effect; and a record for each operation: its name, the number of its resources, which is 1, and
+-- must have no effect; and a record for each operation: its name, and
 --   acquire    owner, fence hint, ttlMs, epoch
 --   release    owner
 --   identify   none
@@ -87,7 +87,13 @@ local function identify()
   }
 end
 
-local actions = { acquire = acquire, release = release, identify = identify }
 local fieldsOf = { acquire = 4, release = 1, identify = 0 }
-local header, keysEach = 2, 2
--- @include "run"
+local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
+local at, name = 3, ARGV[3]
+while name do
+  local action = name == 'acquire' and acquire or name == 'release' and release or identify
+  local first, last, from, to = 2 * #reply - 1, nil, at + 1, at + fieldsOf[name]
+  -- @include "run"
+  at, name = to + 1, ARGV[to + 1]
+end
+return reply

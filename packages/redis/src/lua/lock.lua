@@ -36,5 +36,13 @@ local call, try = redis.call, redis.pcall
 
 local actions = { acquire = acquire, extend = extend, release = release, inspect = inspect }
 local fieldsOf = { acquire = 7, extend = 5, release = 3, inspect = 1 }
-local header, keysEach = 3, 4
--- @include "run"
+local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
+-- The position of the next record, and of its first key.
+local at, first = 4, 1
+local name = ARGV[4]
+while name do
+  local action, last, from, to = actions[name], first + 4 * ARGV[at + 1] - 4, at + 2, at + 1 + fieldsOf[name]
+  -- @include "run"
+  at, first, name = to + 1, last + 4, ARGV[to + 1]
+end
+return reply
