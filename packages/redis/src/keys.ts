@@ -152,14 +152,7 @@ const isAscii = /^[\0-\x7f]*$/;
 const tagLetters = "hijklmno";
 const lettersOfTag = 6;
 
-/** Returns the word for a number of 18 bits, three for each letter. */
-function wordOf(bits: number): string {
-  let word = "";
-  for (let letter = 0; letter < lettersOfTag; letter++) word += tagLetters[(bits >> (3 * letter)) & 7];
-  return word;
-}
-
-const slotOfFirst = clusterSlot(wordOf(0));
+const slotOfFirst = clusterSlot((tagLetters[0] as string).repeat(lettersOfTag));
 
 /**
  * For each bit of a slot, from the lowest, the bits of a word that change it and no other. There are such bits because a
@@ -188,7 +181,7 @@ export function tagOfSlot(slot: number): string {
   if (tag !== undefined) return tag;
   const missing = slot ^ slotOfFirst;
   const word = changes.reduce((bits, change, bit) => ((missing >> bit) & 1 ? bits ^ change : bits), 0);
-  tag = wordOf(word);
+  tag = Array.from({ length: lettersOfTag }, (_, letter) => tagLetters[(word >> (3 * letter)) & 7]).join("");
   tags[slot] = tag;
   return tag;
 }

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "c7f1b039fdaf2d1b5385ddfe38750ae6ad0e6535",
+  sha: "d28c4610261668f0b6a5ce0aa365f97f8c97871d",
   source: `local call,try=redis.call,redis.pcall
 local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
 local function acquire(first,_,owner,fenceHint,ttlMs,epoch)local lock,counter=KEYS[first],KEYS[first+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
@@ -42,7 +42,8 @@ end
 local function identify()local server,replication=try('INFO','server'),try('INFO','replication')return{string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
 local fieldsOf={acquire=4,release=1,identify=0}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,name=3,ARGV[3]while name do
 local action=name=='acquire'and acquire or name=='release'and release or identify
-local first,last,from,to=2*#reply-1,nil,at+1,at+fieldsOf[name]local number,ok,answer=#reply,nil,nil
+local first,last,from,to=2*#reply-1,nil,at+1,at+fieldsOf[name]local number=#reply
+local ok,answer
 if string.byte(marks,number)==120 then
 answer={err='ERR this was given up before it was sent'}else
 ok,answer=pcall(action,first,last,unpack(ARGV,from,to))end

@@ -1,3 +1,9 @@
+-- Returns whether a value has the form of a Holdfast owner: it ends in 32 hexadecimal digits, perhaps with an epoch,
+-- and is short enough.
+local function isOwner(value)
+  return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
+end
+
 -- Claims all resources, or none. Everything that can fail comes before the first write, and counters are written before
 -- claims: if the rest is lost, a counter that is too high does no harm, but a claim without its counter would.
 local function claim(first, last, owner, fenceHint, ttlMs, takeover, shared, counters, highest, sharings)

@@ -13,7 +13,10 @@
 -- Reply: the call id as a number, and an answer for each operation, as in the lock script; identify has
 --   {run id, role}; both empty if the user may not ask
 local call, try = redis.call, redis.pcall
--- @include "owner"
+
+local function isOwner(value)
+  return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
+end
 
 -- As the lock script: a counter is a number, perhaps with a zero as a mark before it, which stays, and with a space and
 -- the epoch of the node after it.

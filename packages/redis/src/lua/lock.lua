@@ -28,7 +28,6 @@ local call, try = redis.call, redis.pcall
 -- @include "fence-counters"
 -- @include "sharers"
 -- @include "waiting-lists"
--- @include "owner"
 -- @include "acquire"
 -- @include "extend"
 -- @include "release"
@@ -38,8 +37,7 @@ local actions = { acquire = acquire, extend = extend, release = release, inspect
 local fieldsOf = { acquire = 7, extend = 5, release = 3, inspect = 1 }
 local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
 -- The position of the next record, and of its first key.
-local at, first = 4, 1
-local name = ARGV[4]
+local at, first, name = 4, 1, ARGV[4]
 while name do
   local action, last, from, to = actions[name], first + 4 * ARGV[at + 1] - 4, at + 2, at + 1 + fieldsOf[name]
   -- @include "run"

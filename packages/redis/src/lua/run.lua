@@ -1,6 +1,7 @@
 -- Runs one operation: `action`, with its first key, the first of the keys of its last resource, and the fields from the
 -- position `from` to `to`. Each succeeds or fails on its own.
-local number, ok, answer = #reply, nil, nil
+local number = #reply
+local ok, answer
 if string.byte(marks, number) == 120 then
   answer = { err = 'ERR this was given up before it was sent' }
 else
