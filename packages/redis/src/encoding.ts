@@ -201,26 +201,22 @@ const struckOut = "x";
 
 /** A script call that runs operations of one node. */
 export class EncodedCall implements ScriptCall {
+  readonly firstKey: string;
+  readonly keyCount: number;
   operations: readonly Operation[];
   template: CallTemplate;
   /** The marks of the operations, once they have been read or have changed. */
   #marks: Buffer | undefined;
 
   constructor(operations: readonly Operation[], template: CallTemplate) {
+    this.firstKey = template.words[0] as string;
+    this.keyCount = template.keyCount;
     this.operations = operations;
     this.template = template;
     for (const operation of operations) {
       operation.call = this;
       operation.wasSent = true;
     }
-  }
-
-  get firstKey(): string {
-    return this.template.words[0] as string;
-  }
-
-  get keyCount(): number {
-    return this.template.keyCount;
   }
 
   keysAndArguments(): (string | Buffer)[] {

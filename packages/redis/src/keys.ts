@@ -180,8 +180,10 @@ export function tagOfSlot(slot: number): string {
   let tag = tags[slot];
   if (tag !== undefined) return tag;
   const missing = slot ^ slotOfFirst;
-  const word = changes.reduce((bits, change, bit) => ((missing >> bit) & 1 ? bits ^ change : bits), 0);
-  tag = Array.from({ length: lettersOfTag }, (_, letter) => tagLetters[(word >> (3 * letter)) & 7]).join("");
+  let word = 0;
+  for (let bit = 0; bit < changes.length; bit++) if ((missing >> bit) & 1) word ^= changes[bit] as number;
+  tag = "";
+  for (let letter = 0; letter < lettersOfTag; letter++) tag += tagLetters[(word >> (3 * letter)) & 7];
   tags[slot] = tag;
   return tag;
 }

@@ -38,7 +38,6 @@ export class Notifications {
   /** The timeout of the command in flight. */
   #commandTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
-  #isClosed = false;
 
   /** @param openSubscriber opens the second connection */
   constructor(openSubscriber: OpenSubscriber) {
@@ -57,7 +56,6 @@ export class Notifications {
     resources: readonly string[],
     onReleased: (resource: string, next?: string) => void,
   ): Promise<Unwatch> {
-    if (this.#isClosed) throw new Error("the node is closed");
     clearTimeout(this.#idleTimer);
     const listeners = resources.map((resource): Listener => {
       return (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next));
@@ -77,11 +75,9 @@ export class Notifications {
     return unwatch;
   }
 
-  /** Ends all watches. Later ones are refused. */
+  /** Ends all watches. */
   close(): void {
-    this.#isClosed = true;
-    const reason = new Error("the node is closed");
-    this.#disconnect(reason);
+    this.#disconnect(new Error("the node is closed"));
     this.#channels.clear();
   }
 

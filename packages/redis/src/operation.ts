@@ -39,7 +39,7 @@ export interface CallTemplate {
 }
 
 /** An operation of a node, from the request to the answer. */
-export class Operation {
+export interface Operation {
   readonly record: OperationRecord;
   /** How long to wait for the answer once it is sent, in milliseconds; Infinity unless it is a claim. */
   readonly timeoutMs: number;
@@ -47,26 +47,18 @@ export class Operation {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (reason: unknown) => void;
   /** When it times out, on the clock of `performance.now()`; Infinity before it is sent. */
-  endMs: number = Infinity;
+  endMs: number;
   /** Whether it may be sent to the common script. */
   isCommon: boolean;
   /** Whether it must have no effect if it is not yet sent. */
-  isGivenUp = false;
+  isGivenUp: boolean;
   /** Whether it was sent, perhaps more than once: as the source of its script was missing, or to the other script. */
-  wasSent = false;
+  wasSent: boolean;
   /** The call that it was last sent with; undefined before it is sent and after the call has ended. */
   call: Call | undefined;
   /** Its neighbours with the same hash among the pending claims of the node. */
   earlier: Operation | undefined;
   later: Operation | undefined;
-
-  constructor(record: OperationRecord, timeoutMs: number, resolve: Operation["resolve"], reject: Operation["reject"]) {
-    this.record = record;
-    this.timeoutMs = timeoutMs;
-    this.resolve = resolve;
-    this.reject = reject;
-    this.isCommon = record.commonKey !== undefined;
-  }
 }
 
 /** The script call that an operation is part of. */

@@ -119,6 +119,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   };
   if (notifications) {
     node.watch = async (resources, onReleased) => {
+      if (isClosed) throw closedError(resources);
       const keys = resources.map((resource) => lockKey(prefix, resource));
       sender.assertReady(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);

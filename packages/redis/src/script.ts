@@ -24,8 +24,9 @@ export async function callScript(script: Script, timeoutMs: number, send: SendSc
     if (!messageOf(error).startsWith("NOSCRIPT") || leftMs <= 0) throw error;
     return send("EVAL", script.source, String(callId), leftMs);
   };
-  const sent = send("EVALSHA", script.sha, String(callId), timeoutMs).catch(bySource);
-  const reply = await sent.catch((error: unknown) => Promise.reject(new Error(messageOf(error))));
+  const reply = await send("EVALSHA", script.sha, String(callId), timeoutMs)
+    .catch(bySource)
+    .catch((error: unknown) => Promise.reject(new Error(messageOf(error))));
   if (!Array.isArray(reply)) throw malformed();
   assertCallId(reply[0], callId);
   return reply.slice(1);

@@ -5,7 +5,7 @@ import { within } from "./deadline.ts";
 import type { EncodedCall, Encoder } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
-import { Operation, type OperationRecord } from "./operation.ts";
+import type { Operation, OperationRecord } from "./operation.ts";
 import { giveUp, PendingClaims } from "./pending-claims.ts";
 import { integerOf } from "./replies.ts";
 
@@ -59,7 +59,19 @@ export class Sender {
    */
   send<T>(record: OperationRecord<T>, timeoutMs: number = Infinity, command: ScriptCommand = "EVALSHA"): Promise<T> {
     return new Promise((resolve, reject) => {
-      const operation = new Operation(record, timeoutMs, resolve as Operation["resolve"], reject);
+      const operation: Operation = {
+        record,
+        timeoutMs,
+        resolve: resolve as Operation["resolve"],
+        reject,
+        endMs: Infinity,
+        isCommon: record.commonKey !== undefined,
+        isGivenUp: false,
+        wasSent: false,
+        call: undefined,
+        earlier: undefined,
+        later: undefined,
+      };
       if (record.isClaim) this.#pendingClaims.add(operation);
       if (command === "EVAL") this.#flush(); // keeps the order
       const isFirst = this.#queue.push(operation) === 1;
