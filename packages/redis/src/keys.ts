@@ -148,11 +148,10 @@ export function clusterSlot(key: string): number {
 
 const isAscii = /^[\0-\x7f]*$/;
 
-/** The tags of slots are words of these letters, whose codes differ in three bits. */
+/** The tags of slots are words of six of these letters, whose codes differ in three bits. */
 const tagLetters = "hijklmno";
-const lettersOfTag = 6;
 
-const slotOfFirst = clusterSlot((tagLetters[0] as string).repeat(lettersOfTag));
+const slotOfFirst = clusterSlot("hhhhhh");
 
 /**
  * For each bit of a slot, from the lowest, the bits of a word that change it and no other. There are such bits because a
@@ -183,7 +182,7 @@ export function tagOfSlot(slot: number): string {
   let word = 0;
   for (let bit = 0; bit < changes.length; bit++) if ((missing >> bit) & 1) word ^= changes[bit] as number;
   tag = "";
-  for (let letter = 0; letter < lettersOfTag; letter++) tag += tagLetters[(word >> (3 * letter)) & 7];
+  for (let shift = 0; shift < 18; shift += 3) tag += tagLetters[(word >> shift) & 7];
   tags[slot] = tag;
   return tag;
 }
