@@ -14,5 +14,7 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install -y --no-install-recommends "$@"
 for package in "$@"; do
-  if [ -e "/etc/init.d/$package" ]; then update-rc.d "$package" disable; fi
+  for service in "$package" "${package%-server}"; do
+    if [ -e "/etc/init.d/$service" ]; then update-rc.d "$service" disable; fi
+  done
 done

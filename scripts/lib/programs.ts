@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { findChromium } from "@holdfast/testkit/find-chromium";
+import { findMysql } from "@holdfast/testkit/find-mysql";
 import { findPostgres } from "@holdfast/testkit/find-postgres";
 import { exec } from "tinyexec";
 import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
@@ -48,6 +49,17 @@ export const postgres: Program = {
     "The tests start a PostgreSQL server, and none is installed. Please install one:",
     "  macOS           brew install postgresql",
     "  other systems   the package of your system that brings initdb and postgres, with both on the PATH",
+  ],
+};
+
+export const mysql: Program = {
+  name: "MariaDB",
+  isThere: async () => (await findMysql()) !== undefined,
+  packages: ["mariadb-server"],
+  advice: [
+    "The tests start a MariaDB server, and none is installed. Please install one:",
+    "  macOS           brew install mariadb",
+    "  other systems   the package of your system that brings mariadbd and mariadb-install-db, with both on the PATH",
   ],
 };
 
