@@ -56,7 +56,13 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
   // Each change is synced to the disk, which takes milliseconds on a real one. Nightly, PostgreSQL has one: statements that
   // look first and claim later are caught sooner there.
   "in-memory": {
-    folders: ["apps/custom-adapter", "packages/etcd", ...(isNightly ? [] : ["packages/postgres"]), "packages/sqlite"],
+    folders: [
+      "apps/custom-adapter",
+      "packages/etcd",
+      "packages/mysql",
+      ...(isNightly ? [] : ["packages/postgres"]),
+      "packages/sqlite",
+    ],
     test: { env: hasMemoryDisk ? { TMPDIR: "/dev/shm" } : {} },
   },
   // Like a process whose output is no terminal.

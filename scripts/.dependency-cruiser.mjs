@@ -17,6 +17,7 @@ const arrows = {
   "valkey-glide": ["redis", "core"],
   etcd: ["core"],
   simulation: ["membership", "memory", "core"],
+  mysql: ["core"],
   postgres: ["core"],
   sqlite: ["core"],
   "web-locks": ["core"],

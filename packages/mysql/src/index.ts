@@ -1,0 +1,14 @@
+/** Lock nodes over MySQL and MariaDB. */
+
+export type {
+  MysqlCallbackClient,
+  MysqlClient,
+  MysqlConnection,
+  MysqlField,
+  MysqlPool,
+  MysqlPoolConnection,
+  MysqlQuery,
+} from "./client.ts";
+export { type DeleteUnusedOptions, type MysqlNode, type MysqlNodeOptions, mysqlNode } from "./mysql-node.ts";
+export { createTable, type TableOptions } from "./table.ts";
+export type { RunStatement, Transaction } from "./transaction.ts";

@@ -1,0 +1,30 @@
+import { describeLockNode, essentialTests } from "@holdfast/conformance";
+import { isNightly } from "@holdfast/testkit";
+import { bundleRival } from "@holdfast/testkit/bundle-rival";
+import mysql from "mysql2/promise";
+import { mysqlNode } from "../src/index.ts";
+import { freshTable, serverOfFile } from "./servers.ts";
+
+const server = await serverOfFile();
+
+describeLockNode("mysqlNode() over a connection of mysql2/promise", {
+  ...(isNightly ? {} : { only: essentialTests }),
+  noServer: "a connection of mysql2 does not connect again",
+  create: async () => {
+    const options = { table: await freshTable(server.uri) };
+    const connections = await Promise.all([server.uri, server.uri].map((uri) => mysql.createConnection(uri)));
+    const [node, rival] = connections.map((connection) => mysqlNode(connection, options));
+    if (node === undefined || rival === undefined) throw new Error("two nodes");
+    return {
+      node,
+      rival,
+      rivalModule: {
+        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
+        options: { uri: server.uri, ...options },
+      },
+      close: async () => {
+        await Promise.all(connections.map((connection) => connection.end()));
+      },
+    };
+  },
+});
