@@ -25,6 +25,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   "node-redis": [quickStart, /^visit 1\n$/],
   "valkey-glide": [quickStart],
   postgres: [quickStart, quickStart, "[ { amount: 70 } ]\n"],
+  mysql: [quickStart, "[ { amount: 70 } ]\n"],
   sqlite: [quickStart],
   etcd: [quickStart],
   "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
