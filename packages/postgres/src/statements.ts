@@ -42,6 +42,13 @@ export interface Statements {
   readonly holds: Statement;
 }
 
+/**
+ * The row of a name, like a row with `name =`. While vacuum cannot remove the dead versions of a row that changes all the time,
+ * this finds the last version first, as it is at the end of the index, and reads no others.
+ */
+const latest = (table: string, name: string): string =>
+  `(SELECT * FROM ${table} WHERE name BETWEEN ${name} AND ${name} ORDER BY name DESC LIMIT 1)`;
+
 /** The name that no resource has. Its row keeps the highest counter of all rows that were deleted. */
 const deleted = "''";
 
@@ -50,7 +57,7 @@ const deleted = "''";
  * `READ COMMITTED`, a statement that waited for the deletion sees the table as it was before.
  */
 const knownFence = (table: string, name: string): string =>
-  `coalesce((SELECT max(known.fence) FROM ${table} AS known WHERE known.name IN (${deleted}, ${name})), 0)`;
+  `greatest(${kept(table, deleted)}, (SELECT known.fence FROM ${latest(table, name)} AS known))`;
 
 /**
  * The floor and the epoch of the table are in rows of their own, as fence counters. No resource has such a name: the stored
@@ -264,7 +271,7 @@ const acquiring = (table: string) => ({
   // "name = excluded.name" makes the row lock FOR UPDATE.
   acquireOne: `
     WITH ${stage(table, "$8::bigint")}, claim AS (
-      SELECT * FROM ${table} AS row WHERE name = $1::text AND ${isClaimed("row", "clock_timestamp()", "$5::text")}
+      SELECT * FROM ${latest(table, "$1::text")} AS row WHERE ${isClaimed("row", "clock_timestamp()", "$5::text")}
         AND (SELECT refusing IS NULL FROM stage)
     ), granted AS (
       INSERT INTO ${table} AS row (name, owner, until, fence)
