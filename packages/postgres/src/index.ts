@@ -12,6 +12,8 @@ export type {
   PostgresJsSubscription,
   Value,
 } from "./client.ts";
+export { fenced, type RegisterReadOptions, registerRead } from "./fenced.ts";
+export { createGuard, type GuardedTable, type GuardOptions, type RemoveGuardOptions, removeGuard } from "./guard.ts";
 export {
   type DeleteUnusedOptions,
   type PostgresNode,

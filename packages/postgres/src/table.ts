@@ -50,7 +50,8 @@ export function qualifiedName({ schema = "public", table = "holdfast_locks" }: T
   return `${quoted("schema", schema)}.${quoted("table", table)}`;
 }
 
-function quoted(option: string, identifier: string): string {
+/** Quotes an identifier. */
+export function quoted(option: string, identifier: string): string {
   checkType(option, "string", identifier);
   const bytes = Buffer.byteLength(identifier);
   if (bytes === 0 || bytes > identifierBytesMax || identifier.includes("\0")) {

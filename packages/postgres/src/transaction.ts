@@ -37,7 +37,7 @@ export async function runIn(
     if (!isInTransaction) await assertInTransaction(run);
     return await run(text, [...values]);
   } catch (error) {
-    if (stateOf(error) === "25006") throw refusal("one that is READ ONLY: holds() locks a row");
+    if (stateOf(error) === "25006") throw refusal("one that is READ ONLY: a row is locked");
     throw error;
   }
 }
@@ -86,7 +86,7 @@ interface Probes {
 }
 
 /** Returns the SQLSTATE of an error, which many libraries wrap in one of their own; empty if there is none. */
-function stateOf(error: unknown): string {
+export function stateOf(error: unknown): string {
   const { cause, meta } = Object(error) as { readonly cause?: unknown; readonly meta?: unknown };
   const states = [error, cause, meta].map(codeOf);
   return states.find((state) => /^[\dA-Z]{5}$/.test(state)) ?? "";

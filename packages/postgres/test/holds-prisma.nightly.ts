@@ -33,7 +33,7 @@ const over =
   (text, values) =>
     client.$queryRawUnsafe(text, ...values);
 
-test("holds() works in a transaction of Prisma, and is refused outside of one", async () => {
+test("holds(), fenced() and registerRead() work in a transaction of Prisma, and are refused outside of one", async () => {
   const { connectionString } = await serverOfFile();
   const folder = await reapedDirectory();
   await writeFile(join(folder, "schema.prisma"), schema);
@@ -51,8 +51,8 @@ test("holds() works in a transaction of Prisma, and is refused outside of one", 
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString }) });
   await expectHolds(
     {
-      inTransaction: (holds, lock) => prisma.$transaction((tx: Raw) => holds(over(tx), lock)),
-      outside: (holds, lock) => holds(over(prisma), lock),
+      inTransaction: (call, lock) => prisma.$transaction((tx: Raw) => call(over(tx), lock)),
+      outside: (call, lock) => call(over(prisma), lock),
       end: () => prisma.$disconnect(),
     },
     connectionString,

@@ -1,0 +1,677 @@
+import { createGuard, fenced, type GuardedTable, registerRead, removeGuard } from "@holdfast/postgres";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { serverOfFile } from "./servers.ts";
+
+const { connectionString } = await serverOfFile();
+let pool: pg.Pool;
+let schema: string;
+let schemas = 0;
+
+beforeEach(async () => {
+  schemas += 1;
+  schema = `s${schemas}`;
+  const options = `-c search_path=${schema} -c default_transaction_isolation=read\\ committed`;
+  pool = new pg.Pool({ connectionString, options });
+  pool.on("error", () => {});
+  await pool.query(`CREATE SCHEMA ${schema};
+    CREATE TABLE accounts (id int PRIMARY KEY, lock text NOT NULL, balance int NOT NULL DEFAULT 0);
+    INSERT INTO accounts VALUES (1, 'a'), (2, 'a'), (3, 'b')`);
+});
+afterEach(() => pool.end());
+
+/** Guards a table by its column `lock`, or otherwise. */
+const guard = (table: Partial<GuardedTable> = { column: "lock" }, mode: "warn" | "refuse" = "refuse") =>
+  pool.query(createGuard({ tables: [{ schema, table: "accounts", ...table }], mode, schema }));
+
+/** Runs a step in a transaction, which is rolled back if the step fails. */
+async function inTransaction<T>(step: (client: pg.PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query(begin);
+    const result = await step(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Opens a transaction under a token of the lock a, on a connection of its own. */
+async function begin(fence: number, begin = "BEGIN"): Promise<pg.PoolClient> {
+  const client = await pool.connect();
+  await client.query(begin);
+  await fenced(client, { resources: ["a"], fence });
+  return client;
+}
+
+/** Ends a transaction. */
+async function end(client: pg.PoolClient, how: "COMMIT" | "ROLLBACK" = "COMMIT"): Promise<void> {
+  await client.query(how);
+  client.release();
+}
+
+/** Resolves when a connection waits for a row lock. */
+const oneWaits = () =>
+  expect
+    .poll(async () => (await pool.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).rowCount)
+    .toBe(1);
+
+/** Runs a statement in a transaction that has stated these tokens. */
+const write = (
+  tokens: object | string | undefined,
+  statement = "UPDATE accounts SET balance = balance + 1 WHERE id = 1",
+) =>
+  inTransaction(async (client) => {
+    const text = typeof tokens === "object" ? JSON.stringify(tokens) : tokens;
+    if (text !== undefined) await client.query("SELECT set_config('holdfast.fence', $1, true)", [text]);
+    return client.query(statement);
+  });
+
+const balances = async () =>
+  (await pool.query("SELECT balance FROM accounts ORDER BY id")).rows.map((row) => row.balance);
+const fences = async () =>
+  Object.fromEntries(
+    (await pool.query("SELECT name, fence FROM holdfast_fences")).rows.map((row) => [row.name, +row.fence]),
+  );
+
+const stale = { code: "LF409" };
+const missing = { code: "LF428" };
+const malformed = { code: "LF400" };
+
+describe("createGuard()", () => {
+  test.each([undefined, "", "{}", '{"b": 5}', '{"a": null}'])(
+    "createGuard() refuses a write without a token for the lock of the row: %s",
+    async (tokens) => {
+      await guard();
+      await expect(write(tokens)).rejects.toMatchObject({
+        ...missing,
+        message: `could not write to ${schema}.accounts of lock a: the transaction has stated no fencing token for it`,
+      });
+      expect(await balances()).toEqual([0, 0, 0]);
+      expect(await fences()).toEqual({});
+    },
+  );
+
+  test.each([
+    "a",
+    "42",
+    "[5]",
+    '{"a": 5',
+    '{"a": "x"}',
+    '{"a": 1.5}',
+    '{"a": true}',
+    '{"a": {}}',
+    '{"a": 1e30}',
+    '{"a": 0}',
+    '{"a": -5}',
+  ])("createGuard() refuses a malformed token: %s", async (tokens) => {
+    await guard();
+    await expect(write(tokens)).rejects.toMatchObject(malformed);
+    expect(await balances()).toEqual([0, 0, 0]);
+  });
+
+  test("createGuard() refuses tokens above 2^53 - 1, which no lock has", async () => {
+    await guard();
+    await write({ a: Number.MAX_SAFE_INTEGER });
+    await expect(write('{"a": 9007199254740992}')).rejects.toMatchObject(malformed);
+  });
+
+  test("createGuard() accepts the newest token of the lock, refuses older ones, and remembers each lock by itself", async () => {
+    await guard();
+    await write({ a: 5 });
+    await write({ a: 5, b: 1 });
+    await write({ b: 1 }, "UPDATE accounts SET balance = 7 WHERE id = 3");
+    await expect(write({ a: 4 })).rejects.toMatchObject({
+      ...stale,
+      message: `could not write to ${schema}.accounts of lock a with fence 4: fence 5 is registered already`,
+    });
+    await write('{"a": "6"}');
+    expect(await fences()).toEqual({ a: 6, b: 1 });
+    expect(await balances()).toEqual([3, 0, 7]);
+  });
+
+  const locks: [string, Partial<GuardedTable>, string][] = [
+    ["a column", { column: "lock" }, "a"],
+    [
+      "a constant",
+      { name: "the \"ledger\" of 'Prüfer' \\ $holdfast$ 🔒" },
+      "the \"ledger\" of 'Prüfer' \\ $holdfast$ 🔒",
+    ],
+    ["an expression", { expression: "'account:' || id -- $holdfast$ \\" }, "account:1"],
+    ["an expression with variables of the function", { expression: "format('%s', lock)" }, "a"],
+    ["a column that is no text", { column: "id" }, "1"],
+  ];
+  test.each(locks)("createGuard() finds the lock of a row by %s", async (_, rule, lock) => {
+    await guard(rule);
+    await expect(write({ other: 5 })).rejects.toMatchObject(missing);
+    await write({ [lock]: 5 });
+    await expect(write({ [lock]: 4 })).rejects.toMatchObject(stale);
+    await pool.query("SET standard_conforming_strings = off");
+    await write({ [lock]: 6 });
+    expect(await fences()).toEqual({ [lock]: 6 });
+  });
+
+  test("createGuard() quotes the names of schemas, tables and columns", async () => {
+    const odd = `o"dd; 'DROP' $$ ${"x".repeat(40)}`;
+    await pool.query(`CREATE SCHEMA "${odd.replaceAll('"', '""')}${schemas}"`);
+    const [quotedSchema, quotedName] = [`${odd}${schemas}`, odd].map((name) => `"${name.replaceAll('"', '""')}"`);
+    await pool.query(`CREATE TABLE ${quotedSchema}.${quotedName} (${quotedName} text)`);
+    const table = { schema: `${odd}${schemas}`, table: odd, column: odd };
+    await pool.query(createGuard({ tables: [table], schema: `${odd}${schemas}` }));
+    await expect(write({}, `INSERT INTO ${quotedSchema}.${quotedName} VALUES ('a')`)).rejects.toMatchObject(missing);
+    await write({ a: 5 }, `INSERT INTO ${quotedSchema}.${quotedName} VALUES ('a')`);
+    await pool.query(removeGuard({ tables: [table] }));
+    await write({}, `INSERT INTO ${quotedSchema}.${quotedName} VALUES ('a')`);
+  });
+
+  test.each(["de_DE", "POSIX"])(
+    "createGuard() compares names byte by byte, whatever the collation of the column",
+    async (name) => {
+      if (name === "de_DE")
+        await pool.query("CREATE COLLATION de (provider = icu, locale = 'de-u-ks-level2', deterministic = false)");
+      await pool.query(`ALTER TABLE accounts ALTER lock TYPE text COLLATE ${name === "de_DE" ? "de" : '"POSIX"'}`);
+      await guard();
+      await write({ a: 5 });
+      await expect(write({ A: 6 })).rejects.toMatchObject(missing);
+      await expect(write({ a: 4 })).rejects.toMatchObject(stale);
+    },
+  );
+
+  test("createGuard() refuses a row whose lock has no name", async () => {
+    await guard({ expression: "CASE WHEN id < 3 THEN lock END" });
+    await expect(write({ b: 5 }, "UPDATE accounts SET balance = 1 WHERE id = 3")).rejects.toMatchObject({
+      code: "LF405",
+    });
+  });
+
+  const writes: [string, string, string[]][] = [
+    ["INSERT", "INSERT INTO accounts VALUES (4, 'c'), (5, 'd')", ["c", "d"]],
+    ["UPDATE", "UPDATE accounts SET balance = 1", ["a", "b"]],
+    ["UPDATE of the name", "UPDATE accounts SET lock = 'c' WHERE id = 1", ["a", "c"]],
+    ["DELETE", "DELETE FROM accounts WHERE id > 1", ["a", "b"]],
+    [
+      "ON CONFLICT",
+      "INSERT INTO accounts VALUES (1, 'z'), (4, 'c') ON CONFLICT (id) DO UPDATE SET balance = 1",
+      ["a", "c"],
+    ],
+    ["ON CONFLICT DO NOTHING", "INSERT INTO accounts VALUES (1, 'z'), (4, 'c') ON CONFLICT DO NOTHING", ["c"]],
+    [
+      "MERGE",
+      `MERGE INTO accounts USING (VALUES (1, 'a'), (3, 'b'), (4, 'c')) AS given (id, lock) ON accounts.id = given.id
+        WHEN NOT MATCHED THEN INSERT VALUES (given.id, given.lock) WHEN MATCHED AND given.id = 1 THEN DELETE
+        WHEN MATCHED THEN UPDATE SET balance = 1`,
+      ["a", "b", "c"],
+    ],
+    ["a statement WITH", "WITH gone AS (DELETE FROM accounts WHERE id = 3 RETURNING 1) SELECT * FROM gone", ["b"]],
+    ["COPY", `COPY accounts (id, lock) FROM PROGRAM 'printf "4\\tc\\n5\\td\\n"'`, ["c", "d"]],
+  ];
+  test.each(writes)("createGuard() wants a token for each lock that is written by %s", async (_, statement, names) => {
+    await guard();
+    for (const name of names) {
+      const others = Object.fromEntries(names.filter((other) => other !== name).map((other) => [other, 5]));
+      await expect(write(others, statement)).rejects.toMatchObject({
+        ...missing,
+        message: expect.stringContaining(`lock ${name}:`),
+      });
+    }
+    expect(await balances()).toEqual([0, 0, 0]);
+    const all = Object.fromEntries(names.map((name) => [name, 5]));
+    await write(all, statement);
+    expect(await fences()).toEqual(all);
+  });
+
+  test("createGuard() sees what a foreign key changes, and what other triggers change", async () => {
+    await pool.query(`CREATE TABLE entries (id int, account int REFERENCES accounts ON DELETE CASCADE ON UPDATE CASCADE, lock text);
+      INSERT INTO entries VALUES (1, 3, 'entries');
+      CREATE FUNCTION rename() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.lock = 'renamed'; RETURN NEW; END $$;
+      CREATE TRIGGER "~last" BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION rename()`);
+    await guard({ table: "entries", column: "lock" });
+    await expect(write({ b: 1 }, "DELETE FROM accounts WHERE id = 3")).rejects.toMatchObject(missing);
+    await expect(write({ b: 1 }, "UPDATE accounts SET id = 9 WHERE id = 3")).rejects.toMatchObject(missing);
+    await write({ entries: 1 }, "DELETE FROM accounts WHERE id = 3");
+    await expect(write({ entries: 1 }, "INSERT INTO entries VALUES (2, 1, 'entries')")).rejects.toMatchObject(missing);
+    await write({ renamed: 1 }, "INSERT INTO entries VALUES (2, 1, 'entries')");
+  });
+
+  test("createGuard() refuses TRUNCATE, unless one lock covers all rows", async () => {
+    await guard();
+    await expect(write({ a: 9, b: 9 }, "TRUNCATE accounts")).rejects.toMatchObject({ code: "LF405" });
+    await guard({ name: "ledger" });
+    await expect(write({}, "TRUNCATE accounts")).rejects.toMatchObject(missing);
+    await write({ ledger: 5 }, "TRUNCATE accounts");
+    await expect(write({ ledger: 4 }, "TRUNCATE accounts")).rejects.toMatchObject(stale);
+  });
+
+  test("createGuard() guards the partitions of a table, also those that come later, and rows that move", async () => {
+    await pool.query(`CREATE TABLE parts (id int, lock text) PARTITION BY RANGE (id);
+      CREATE TABLE low PARTITION OF parts FOR VALUES FROM (0) TO (10)`);
+    await guard({ table: "parts", column: "lock" });
+    await pool.query(`CREATE TABLE high (lock text, gone int, id int); ALTER TABLE high DROP gone;
+      ALTER TABLE parts ATTACH PARTITION high FOR VALUES FROM (10) TO (20)`);
+    for (const table of ["parts", "low"]) {
+      await expect(write({}, `INSERT INTO ${table} VALUES (1, 'a')`)).rejects.toMatchObject(missing);
+      await write({ a: 5 }, `INSERT INTO ${table} VALUES (1, 'a')`);
+    }
+    await expect(write({ a: 4 }, "INSERT INTO high (id, lock) VALUES (11, 'a')")).rejects.toMatchObject(stale);
+    const move = "UPDATE parts SET id = 11, lock = 'b' WHERE id = 1";
+    await expect(write({ a: 5 }, move)).rejects.toMatchObject(missing);
+    await expect(write({ b: 5 }, move)).rejects.toMatchObject(missing);
+    await write({ a: 5, b: 5 }, move);
+  });
+
+  test("createGuard() goes on when columns are added and dropped in the same session", async () => {
+    await guard({ expression: "lock || balance" });
+    await inTransaction(async (client) => {
+      await client.query(`SET LOCAL holdfast.fence = '{"a0": 5, "a1": 5, "a2": 5}'`);
+      await client.query("UPDATE accounts SET balance = 1 WHERE id = 1");
+    });
+    await pool.query("ALTER TABLE accounts ADD more text DEFAULT 'x'; ALTER TABLE accounts ALTER balance TYPE bigint");
+    await write({ a1: 5, a2: 5 }, "UPDATE accounts SET balance = 2 WHERE id = 1");
+    await pool.query("ALTER TABLE accounts DROP more");
+    await expect(write({ a2: 4 }, "UPDATE accounts SET balance = 2 WHERE id = 1")).rejects.toMatchObject(stale);
+  });
+
+  test("createGuard() registers a name once in a transaction, and again with another token", async () => {
+    await guard();
+    await inTransaction(async (client) => {
+      const version = async () =>
+        (await client.query("SELECT ctid FROM holdfast_fences WHERE name = 'a'")).rows[0].ctid;
+      await fenced(client, { resources: ["a"], fence: 5 });
+      await client.query("UPDATE accounts SET balance = 1 WHERE id = 1");
+      const first = await version();
+      await client.query("INSERT INTO accounts SELECT n, 'a' FROM generate_series(10, 2000) AS n");
+      await client.query("SAVEPOINT later");
+      await client.query("UPDATE accounts SET balance = 1 WHERE lock = 'a'");
+      expect(await version()).toBe(first);
+      await fenced(client, { resources: ["a"], fence: 6 });
+      await client.query("UPDATE accounts SET balance = 2 WHERE id = 1");
+      expect(await version()).not.toBe(first);
+      await fenced(client, { resources: ["a"], fence: 5 });
+      await expect(client.query("UPDATE accounts SET balance = 3 WHERE id = 1")).rejects.toMatchObject(stale);
+      await client.query("ROLLBACK TO later");
+      await client.query("UPDATE accounts SET balance = 4 WHERE id = 1");
+    });
+    expect(await fences()).toEqual({ a: 5 });
+  });
+
+  test("createGuard() forgets nothing with more names in a transaction than it remembers", async () => {
+    await guard();
+    const names = Array.from({ length: 250 }, (_, index) => [`n${index}`, 5]);
+    const insert = "INSERT INTO accounts SELECT 10 + n, 'n' || n % 250 FROM generate_series(0, 999) AS n";
+    await write(Object.fromEntries(names), insert);
+    await expect(
+      write({ ...Object.fromEntries(names), n7: 4 }, "UPDATE accounts SET balance = 1 WHERE id > 9"),
+    ).rejects.toMatchObject(stale);
+  });
+
+  test("createGuard() forgets a token with the savepoint or the transaction that has registered it", async () => {
+    await guard();
+    await inTransaction(async (client) => {
+      await client.query(`SET LOCAL holdfast.fence = '{"a": 7}'`);
+      await client.query("SAVEPOINT here");
+      await client.query("UPDATE accounts SET balance = 1 WHERE id = 1");
+      await client.query("ROLLBACK TO here");
+      await write({ a: 6 }); // does not wait
+      await client.query("UPDATE accounts SET balance = balance + 10 WHERE id = 1");
+      await expect(
+        write({ a: 6 }, "SET LOCAL lock_timeout = 50; UPDATE accounts SET balance = 1 WHERE id = 2"),
+      ).rejects.toMatchObject({ code: "55P03" });
+      await client.query("ROLLBACK TO here");
+    });
+    await write({ a: 6 });
+    expect(await fences()).toEqual({ a: 6 });
+    await expect(write(undefined)).rejects.toMatchObject(missing); // over the same connection
+  });
+});
+
+const add = (id: number) => `UPDATE accounts SET balance = balance + 1 WHERE id = ${id}`;
+
+describe.each(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])("at %s, createGuard()", (level) => {
+  const start = `BEGIN ISOLATION LEVEL ${level}`;
+  /** Above READ COMMITTED, a transaction fails if another one that it has waited for has registered a token. */
+  const later = level === "READ COMMITTED" ? undefined : { code: "40001" };
+
+  test("createGuard() lets an older writer that was first commit before a newer one", async () => {
+    await guard();
+    const [older, newer] = [await begin(5, start), await begin(6, start)];
+    await older.query(add(1));
+    const waiting = newer.query(add(2));
+    const outcome = later ? expect(waiting).rejects.toMatchObject(later) : expect(waiting).resolves.toBeDefined();
+    await oneWaits();
+    await end(older);
+    await outcome;
+    await end(newer, later ? "ROLLBACK" : "COMMIT");
+    expect(await fences()).toEqual({ a: later ? 5 : 6 });
+  });
+
+  test("createGuard() refuses an older writer that waits for a newer one, and one that comes later", async () => {
+    await guard();
+    const [older, newer] = [await begin(5, start), await begin(6, start)];
+    await newer.query(add(1));
+    const waiting = older.query(add(2));
+    const outcome = expect(waiting).rejects.toMatchObject(later ?? stale);
+    await oneWaits();
+    await end(newer);
+    await outcome;
+    await end(older, "ROLLBACK");
+    const last = await begin(5, start);
+    await expect(last.query(add(2))).rejects.toMatchObject(stale);
+    await end(last, "ROLLBACK");
+    expect(await balances()).toEqual([1, 0, 0]);
+  });
+
+  test("createGuard() refuses an older writer whose snapshot is from before the newer writer's commit", async () => {
+    await guard();
+    await write({ a: 5 });
+    const older = await begin(5, start);
+    await older.query("SELECT FROM accounts");
+    await write({ a: 6 });
+    await expect(older.query(add(2))).rejects.toMatchObject(later ?? stale);
+    await end(older, "ROLLBACK");
+  });
+
+  test("createGuard() accepts an older writer after a newer one that was rolled back", async () => {
+    await guard();
+    const [older, newer] = [await begin(5, start), await begin(6, start)];
+    await newer.query(add(1));
+    const waiting = older.query(add(2));
+    await oneWaits();
+    await end(newer, "ROLLBACK");
+    await waiting;
+    await end(older);
+    expect(await fences()).toEqual({ a: 5 });
+    expect(await balances()).toEqual([0, 1, 0]);
+  });
+
+  test("createGuard() lets transactions under one token write one after the other", async () => {
+    await guard();
+    await write({ a: 5 });
+    const [first, second] = [await begin(5, start), await begin(5, start)];
+    await first.query(add(1));
+    await write({ b: 1 }, add(3));
+    const waiting = second.query(add(2));
+    const outcome = later ? expect(waiting).rejects.toMatchObject(later) : expect(waiting).resolves.toBeDefined();
+    await oneWaits();
+    await end(first);
+    await outcome;
+    await end(second, later ? "ROLLBACK" : "COMMIT");
+    expect(await balances()).toEqual([2, later ? 0 : 1, 1]);
+  });
+
+  test("createGuard() lets no newer holder read what is older than the last write of an older one", async () => {
+    await guard();
+    await write({ a: 5 }); // the token is registered
+    const older = await begin(5, start);
+    await older.query(add(1));
+    const newer = await pool.connect();
+    await newer.query(start);
+    const reading = registerRead(newer, { resources: ["a"], fence: 6 }, { schema }).then(async () => {
+      const { rows } = await newer.query("SELECT balance FROM accounts WHERE id = 1");
+      return rows[0].balance;
+    });
+    const outcome = later ? expect(reading).rejects.toMatchObject(later) : expect(reading).resolves.toBe(2);
+    await oneWaits();
+    await end(older);
+    await outcome;
+    await end(newer, "ROLLBACK");
+  });
+});
+
+describe("the rights of writers", () => {
+  const asUser = async (step: (client: pg.PoolClient) => Promise<unknown>) =>
+    inTransaction(async (client) => {
+      await client.query(`SET LOCAL ROLE writer${schemas}`);
+      return step(client);
+    });
+  const denied = { code: "42501" };
+
+  beforeEach(async () => {
+    await guard();
+    await pool.query(`CREATE ROLE writer${schemas}; GRANT CREATE, USAGE ON SCHEMA ${schema} TO writer${schemas};
+      GRANT ALL ON accounts TO writer${schemas}`);
+  });
+  afterEach(() => pool.query(`DROP OWNED BY writer${schemas}; DROP ROLE writer${schemas}`));
+
+  test("createGuard() wants nothing of a writer but its rights on the table", async () => {
+    const update = async (fence: number) =>
+      asUser(async (client) => {
+        await fenced(client, { resources: ["a"], fence });
+        await client.query(add(1));
+      });
+    await update(5);
+    await expect(update(4)).rejects.toMatchObject(stale);
+  });
+
+  test.each([
+    "DELETE FROM holdfast_fences",
+    "INSERT INTO holdfast_fences VALUES ('a', 1, 1)",
+    "SELECT holdfast_register('a', '{}', true, 'accounts'::regclass)",
+    "SELECT holdfast_admit('a', 'accounts'::regclass, 'warn')",
+    "SELECT holdfast_register_read('{}', true)",
+    `CREATE TABLE own (lock text);
+     CREATE TRIGGER own AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION holdfast_guard_accounts('warn')`,
+    "TRUNCATE accounts",
+    "ALTER TABLE accounts DISABLE TRIGGER holdfast_guard",
+    "SET session_replication_role = replica",
+  ])("createGuard() lets a writer not do this: %s", async (statement) => {
+    await expect(asUser((client) => client.query(statement))).rejects.toMatchObject({
+      code: statement.startsWith("TRUNCATE") ? "LF405" : "42501",
+    });
+  });
+
+  test("createGuard() uses no function or operator that a writer has put into its search path", async () => {
+    const evil = `CREATE FUNCTION current_setting(text, boolean) RETURNS text LANGUAGE sql AS $$ SELECT '{"a": 9}' $$;
+      CREATE FUNCTION coalesced(text, text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+      CREATE OPERATOR = (leftarg = text, rightarg = text, function = coalesced);
+      SET LOCAL search_path = ${schema}, pg_catalog`;
+    const attempt = asUser(async (client) => {
+      await client.query(evil);
+      return client.query(add(1));
+    });
+    await expect(attempt).rejects.toMatchObject(missing);
+  });
+
+  test("registerRead() needs a right of its own", async () => {
+    const read = () => asUser((client) => registerRead(client, { resources: ["a"], fence: 5 }, { schema }));
+    await expect(read()).rejects.toMatchObject(denied);
+    await pool.query(`GRANT EXECUTE ON FUNCTION holdfast_register_read TO writer${schemas}`);
+    await read();
+    expect(await fences()).toEqual({ a: 5 });
+  });
+});
+
+describe("the mode of createGuard()", () => {
+  /** Runs statements under tokens, and resolves with the warnings. */
+  const warnings = (tokens: object, ...statements: string[]) =>
+    inTransaction(async (client) => {
+      const seen: string[] = [];
+      const note = (notice: { message?: string | undefined }) => seen.push(notice.message ?? "");
+      client.on("notice", note);
+      await client.query("SELECT set_config('holdfast.fence', $1, true)", [JSON.stringify(tokens)]);
+      for (const statement of statements) await client.query(statement);
+      client.off("notice", note);
+      return seen;
+    });
+
+  test("createGuard() only warns in the mode warn, once for each lock in a transaction, and registers valid tokens", async () => {
+    await guard({ column: "lock" }, "warn");
+    expect(await warnings({ a: 5, b: 5 }, "UPDATE accounts SET balance = 1")).toEqual([]);
+    expect(await warnings({ a: 4 }, "UPDATE accounts SET balance = 2", "UPDATE accounts SET balance = 3")).toEqual([
+      `could not write to ${schema}.accounts of lock a with fence 4: fence 5 is registered already`,
+      `could not write to ${schema}.accounts of lock b: the transaction has stated no fencing token for it`,
+    ]);
+    expect(await warnings({ a: "x" }, add(1))).toEqual([expect.stringContaining("malformed")]);
+    expect(await warnings({}, "TRUNCATE accounts")).toEqual([expect.stringContaining("TRUNCATE")]);
+    expect(await fences()).toEqual({ a: 5, b: 5 });
+  });
+
+  test("createGuard() does not fail a transaction in the mode warn, at any isolation level", async () => {
+    await guard({ column: "lock" }, "warn");
+    await write({ a: 5 });
+    const older = await begin(5, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    await older.query("SELECT FROM accounts");
+    await write({ a: 6 });
+    await older.query(add(2));
+    await end(older);
+    expect(await balances()).toEqual([2, 1, 0]);
+  });
+
+  test("createGuard() refuses in one table what it has warned of in another", async () => {
+    await pool.query("CREATE TABLE others (lock text)");
+    await guard({ column: "lock" }, "warn");
+    await guard({ table: "others", column: "lock" }, "refuse");
+    await write({ a: 5 });
+    await expect(warnings({ a: 4 }, add(1), "INSERT INTO others VALUES ('a')")).rejects.toMatchObject(stale);
+  });
+
+  test("createGuard() changes the mode, and removeGuard() removes it; the tokens stay", async () => {
+    await guard({ column: "lock" }, "warn");
+    await write({ a: 5 });
+    await write({}, "UPDATE accounts SET balance = 0");
+    await guard();
+    await expect(write({ a: 4 })).rejects.toMatchObject(stale);
+    const remove = removeGuard({ tables: [{ schema, table: "accounts", column: "lock" }] });
+    await pool.query(remove);
+    await pool.query(remove);
+    await write({ a: 4 });
+    const left = "SELECT proname FROM pg_proc WHERE pronamespace = $1::regnamespace AND proname LIKE 'holdfast_guard%'";
+    expect((await pool.query(left, [schema])).rows).toEqual([]);
+    await guard();
+    await expect(write({ a: 4 })).rejects.toMatchObject(stale);
+  });
+
+  test("createGuard() does not see writes while triggers are off, as its page says", async () => {
+    await guard();
+    await inTransaction(async (client) => {
+      await client.query("SET LOCAL session_replication_role = replica");
+      await client.query(add(1));
+    });
+    await pool.query(`ALTER TABLE accounts DISABLE TRIGGER holdfast_guard; ${add(1)}`);
+    expect(await balances()).toEqual([2, 0, 0]);
+  });
+});
+
+const rule = { table: "accounts", name: "a" };
+test.each<[string, object, string]>([
+  ["no table", { tables: [] }, "tables must be a list of one table or more"],
+  ["no list", { tables: rule }, "tables must be a list of one table or more"],
+  ["no name of a table", { tables: [{ name: "a" }] }, "table must be a string, not undefined"],
+  [
+    "no rule",
+    { tables: [{ table: "accounts" }] },
+    "the table accounts needs one of column, name and expression, not 0",
+  ],
+  [
+    "two rules",
+    { tables: [{ ...rule, column: "a" }] },
+    "the table accounts needs one of column, name and expression, not 2",
+  ],
+  ["another mode", { tables: [rule], mode: "log" }, 'mode must be "warn" or "refuse", not "log"'],
+  ["an unknown option", { tables: [rule], modes: "warn" }, "did you mean mode"],
+  ["an unknown option of a table", { tables: [{ ...rule, expr: "1" }] }, "expr"],
+  ["NUL", { tables: [{ table: "accounts", name: "a\0" }] }, "must have no NUL"],
+])("createGuard() refuses %s", (_, options, message) => {
+  expect(() => createGuard(options as Parameters<typeof createGuard>[0])).toThrow(message);
+});
+
+describe("registerRead()", () => {
+  const read = (fence: number, client: pg.PoolClient, mode?: "exclusive" | "shared") =>
+    registerRead(client, { resources: ["a"], fence }, { schema, mode });
+  const readAlone = (fence: number, mode?: "exclusive" | "shared") =>
+    inTransaction((client) => read(fence, client, mode));
+  const refusal = (newest: number) => ({
+    ...stale,
+    message: `could not register a read of lock a with fence 5: fence ${newest} is registered already`,
+  });
+
+  test.each(["exclusive", "shared"] as const)(
+    "registerRead() keeps older holders from writing, from the commit of an %s holder on",
+    async (mode) => {
+      await guard();
+      await readAlone(6, mode);
+      await expect(write({ a: 5 })).rejects.toMatchObject(stale);
+      await expect(readAlone(5)).rejects.toMatchObject(refusal(6));
+      expect(await fences()).toEqual({ a: 6 });
+    },
+  );
+
+  test("registerRead() keeps older holders from writing during the transaction, without a deadlock", async () => {
+    await guard();
+    await readAlone(6);
+    await inTransaction(async (client) => {
+      await read(7, client);
+      const older = inTransaction(async (late) => {
+        await read(6, late);
+        await late.query(add(1));
+      });
+      const outcome = expect(older).rejects.toMatchObject(stale);
+      await oneWaits();
+      await client.query(add(1));
+      await client.query("COMMIT");
+      await outcome;
+    });
+    expect(await balances()).toEqual([1, 0, 0]);
+  });
+
+  test("registerRead() refuses readers after a newer exclusive holder, and not after a newer reader", async () => {
+    await guard();
+    await readAlone(6, "shared");
+    await readAlone(5, "shared");
+    await write({ a: 6 });
+    await readAlone(6, "shared");
+    await expect(readAlone(5, "shared")).rejects.toMatchObject(refusal(6));
+    await readAlone(7);
+    await expect(readAlone(6, "shared")).rejects.toMatchObject(stale);
+  });
+
+  test("registerRead() lets readers read at once, keeps a newer writer out meanwhile, and lets no reader write", async () => {
+    await guard();
+    await readAlone(6, "shared");
+    await inTransaction(async (first) => {
+      await read(6, first, "shared");
+      await inTransaction((second) => read(5, second, "shared"));
+      const newer = write({ a: 7 });
+      await oneWaits();
+      expect((await first.query("SELECT balance FROM accounts WHERE id = 1")).rows).toEqual([{ balance: 0 }]);
+      await first.query("COMMIT");
+      await newer;
+    });
+    const writing = inTransaction(async (client) => {
+      await read(8, client, "shared");
+      await client.query(add(1));
+    });
+    await expect(writing).rejects.toMatchObject(missing);
+  });
+
+  test("registerRead() and fenced() take locks on several names, one after the other, whatever the names are", async () => {
+    await guard();
+    const names = ["prüfer 🔒", 'a", "b": 9, "', "\\", "__proto__", "x".repeat(900), "a"];
+    await inTransaction(async (client) => {
+      await registerRead(client, { resources: names, fence: 5 }, { schema });
+      await fenced(client, { resources: ["b"], fence: 1 });
+      await client.query(
+        "INSERT INTO accounts SELECT 9 + n, name FROM unnest($1::text[]) WITH ORDINALITY AS given (name, n)",
+        [names],
+      );
+      await client.query(add(3));
+    });
+    expect(await fences()).toEqual({ ...Object.fromEntries(names.map((name) => [name, 5])), b: 1 });
+  });
+
+  test("registerRead() refuses a transaction that is READ ONLY, and unknown options; fenced() does not write", async () => {
+    await guard();
+    const readOnly = inTransaction((client) => read(5, client), "BEGIN READ ONLY");
+    await expect(readOnly).rejects.toThrow("not one that is READ ONLY");
+    const lock = { resources: ["a"], fence: 5 };
+    await inTransaction((client) => fenced(client, lock), "BEGIN READ ONLY");
+    const bad = inTransaction((client) => registerRead(client, lock, { scheme: "x" } as object));
+    await expect(bad).rejects.toThrow("did you mean schema");
+    await expect(fenced(pool as never, lock)).rejects.toThrow("not a Pool");
+    const write = inTransaction((client) => registerRead(client, lock, { mode: "write" as never }));
+    await expect(write).rejects.toThrow('mode must be "exclusive" or "shared", not "write"');
+  });
+});
