@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type { Arguments, Argv, CommandModule } from "yargs";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { guardCommand } from "./commands/guard.ts";
 import { healCommand } from "./commands/heal.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { leadCommand } from "./commands/lead.ts";
@@ -26,6 +27,7 @@ export const commands: readonly CommandModule<object, any>[] = [
   healCommand,
   migrateCommand,
   createTableCommand,
+  guardCommand,
 ];
 
 /** How yargs splits the command line into words. */

@@ -6,7 +6,7 @@ export const exitCodes = {
   ok: 0,
   /**
    * `doctor`: the required level is not reached; `release`: not confirmed; `verify`: not held; `migrate`: the step cannot
-   * be taken yet.
+   * be taken yet; `guard --check`: a table does not refuse stale writers.
    */
   no: 1,
   /** The command line, the environment or the configuration file is wrong. Nothing was done. */
@@ -56,7 +56,8 @@ export class UsageError extends Failure {
 /** The exit codes as the help shows them. */
 export const exitCodesHelp = `Exit codes:
   1         doctor: the required level is not reached; release: not confirmed;
-            verify: not held; migrate: not possible yet
+            verify: not held; migrate: not possible yet;
+            guard --check: a table does not refuse stale writers
   64        the command line or the configuration is wrong
   69        too few servers replied; verify: unknown
   75        another owner held the lock; see run --conflict-exit-code

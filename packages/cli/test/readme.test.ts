@@ -22,7 +22,7 @@ test("README.md: every command prints the output that is shown", async () => {
     if (next?.language === "text") expect(essence(out)).toBe(essence(next.text));
     runs += 1;
   }
-  expect(runs).toBe(14);
+  expect(runs).toBe(15);
 });
 
 test("README.md: the configuration file is valid", async () => {

@@ -28,6 +28,8 @@ export interface Server {
   examine(options: ExamineOptions): Promise<ServerView>;
   /** The table that the server stores locks in, if users have to create one. */
   readonly table?: ServerTable;
+  /** Lists the guarded tables of a database that can have some. */
+  guards?(): Promise<readonly GuardFacts[]>;
   /** Closes the node and the connections. Afterwards they do not keep the process alive. */
   close(): Promise<void>;
 }
@@ -74,6 +76,16 @@ export interface ServerTable {
    * @throws {Error} if it cannot be created, or one with other columns exists
    */
   create(): Promise<boolean>;
+}
+
+/** A table that refuses stale writers, or could. */
+export interface GuardFacts {
+  readonly schema: string;
+  readonly table: string;
+  /** The answer to a write without a valid token; none if the guard is disabled, or there is none. */
+  readonly mode: "warn" | "refuse" | "disabled" | "none";
+  /** How the lock of a row is found; null if unknown. */
+  readonly lock: string | null;
 }
 
 /** How to use the servers, whatever their kind. */

@@ -9,7 +9,17 @@ import { printMessage } from "../../src/output/print.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** The commands that only print. Others pass their standard input and output on to another command. */
-const printing = new Set(["inspect", "verify", "list", "release", "doctor", "heal", "migrate", "create-table"]);
+const printing = new Set([
+  "inspect",
+  "verify",
+  "list",
+  "release",
+  "doctor",
+  "heal",
+  "migrate",
+  "create-table",
+  "guard",
+]);
 
 /** Whether a command line is for {@link runHere}: nothing but `holdfast` reads or prints. */
 export function canRunHere(args: readonly string[]): boolean {

@@ -7,6 +7,7 @@ import { machineOf } from "../machine.ts";
 import { searchList } from "../search-list.ts";
 import { connectTimeoutMs, type Server, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
+import { listGuards } from "./guards.ts";
 import { lockTable } from "./lock-table.ts";
 import { type PostgresAddress, postgresAddresses } from "./postgres-address.ts";
 
@@ -54,6 +55,7 @@ function serverOf({ pool, node, statement, newClient }: Connected, address: Post
     search: (options) => searchList(node.list(), options),
     examine: (options) => examinePostgres({ pool, node, table, newClient }, options),
     table,
+    guards: () => listGuards(pool),
     async close() {
       await node.close();
       await within(closeTimeoutMs, pool.end()).catch(() => {});
