@@ -11,6 +11,11 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 test.each([
   ["docs/election.md", "memory", [/^step in term \d{16}\nnobody leads\n$/, /^(vacant\n)?host-1 leads\n$/]],
   ["docs/changing-servers.md", "ioredis", [/^locked on 2 servers\n$/]],
+  [
+    "docs/guarded-tables.md",
+    "postgres",
+    [/^LF409 could not register a read of lock account:7 .*\nLF428 could not write .*\n\[ \{ balance: 150 \} \]\n$/],
+  ],
   ["docs/monitoring.md", "opentelemetry", [/^holdfast_lock_count\{.*\} 1\n$/]],
 ] as const)("the examples of %s print what they should", { timeout: 90_000 }, async (page, folder, outputs) => {
   const examples = await readmeExamples(resolve(root, page));

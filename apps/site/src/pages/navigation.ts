@@ -24,6 +24,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Guarantees: {
     "Choosing a lock": "/guarantees",
     "Storage that refuses stale writers": "/fenced-storage/",
+    "Tables that refuse stale writers": "/guarded-tables",
     "Safety rules": "/safety",
     Security: "/security",
   },
