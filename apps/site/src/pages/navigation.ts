@@ -46,6 +46,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "node-redis": "/node-redis/",
     "Valkey GLIDE": "/valkey-glide/",
     PostgreSQL: "/postgres/",
+    "MySQL and MariaDB": "/mysql/",
     etcd: "/etcd/",
     SQLite: "/sqlite/",
     Memory: "/memory/",
