@@ -65,9 +65,9 @@ export interface MysqlNode extends Required<Omit<LockNode, "watch">> {
    * @example
    * ```ts
    * import { mysqlNode } from "@holdfast/mysql";
-   * import mysql from "mysql2/promise";
+   * import { createPool } from "mysql2/promise";
    *
-   * const node = mysqlNode(mysql.createPool("mysql://localhost/app"));
+   * const node = mysqlNode(createPool("mysql://localhost/app"));
    * for await (const resource of node.list()) console.log(resource);
    * ```
    */
@@ -82,9 +82,9 @@ export interface MysqlNode extends Required<Omit<LockNode, "watch">> {
    * @example
    * ```ts
    * import { mysqlNode } from "@holdfast/mysql";
-   * import mysql from "mysql2/promise";
+   * import { createPool } from "mysql2/promise";
    *
-   * const node = mysqlNode(mysql.createPool("mysql://localhost/app"));
+   * const node = mysqlNode(createPool("mysql://localhost/app"));
    * while ((await node.deleteUnused({ unusedForMs: 30 * 24 * 3_600_000 })) > 0);
    * ```
    */
@@ -110,9 +110,9 @@ const suggestedTimeoutMs = 250;
  * ```ts
  * import { Redlock } from "@holdfast/core";
  * import { mysqlNode } from "@holdfast/mysql";
- * import mysql from "mysql2/promise";
+ * import { createPool } from "mysql2/promise";
  *
- * const pool = mysql.createPool("mysql://localhost/app");
+ * const pool = createPool("mysql://localhost/app");
  * const node = mysqlNode(pool, { table: "locks" });
  * const redlock = new Redlock([node]);
  * ```
