@@ -78,6 +78,8 @@ export class Claims {
   readonly #database: Database;
   readonly #table: string;
   readonly #statements: Statements;
+  /** The last turns at resources, see `#turnAt`. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   /**
    * @param database the client
@@ -160,21 +162,45 @@ export class Claims {
     const endMs = performance.now() + timeoutMs;
     let versions: string | undefined;
     let unchangedSinceMs = 0;
-    for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, retryDelayMaxMs)) {
-      const view = await this.#look({ resources, timeoutMs: endMs - performance.now() });
-      const { reply, changes } = decideOn(view, resources, decide);
-      const isWritten = changes.length === 0 || (await this.#change(request, view, changes, endMs));
-      if (isWritten) return reply;
-      const before = versions;
-      versions = view.entries.map(({ version }) => version).join();
-      if (versions !== before) unchangedSinceMs = performance.now();
-      await setTimeout(delayMs * Math.random());
-      // Rows that nobody has changed for so long are locked.
-      const isLocked = performance.now() - unchangedSinceMs > Math.min(lockedMaxMs, timeoutMs / 2);
-      const instead = isLocked ? whileLocked(reply) : undefined;
-      if (instead !== undefined) return instead;
-      if (performance.now() > endMs) throw new Error("gave up, as others have changed or locked the rows each time");
+    let endTurn: (() => void) | undefined;
+    try {
+      for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, retryDelayMaxMs)) {
+        const view = await this.#look({ resources, timeoutMs: endMs - performance.now() });
+        const { reply, changes } = decideOn(view, resources, decide);
+        const isWritten = changes.length === 0 || (await this.#change(request, view, changes, endMs));
+        if (isWritten) return reply;
+        const before = versions;
+        versions = view.entries.map(({ version }) => version).join();
+        if (versions !== before) unchangedSinceMs = performance.now();
+        if (endTurn === undefined) endTurn = await this.#turnAt(resources[0] as string);
+        else await setTimeout(delayMs * Math.random());
+        // Rows that nobody has changed for so long are locked.
+        const isLocked = performance.now() - unchangedSinceMs > Math.min(lockedMaxMs, timeoutMs / 2);
+        const instead = isLocked ? whileLocked(reply) : undefined;
+        if (instead !== undefined) return instead;
+        if (performance.now() > endMs) throw new Error("gave up, as others have changed or locked the rows each time");
+      }
+    } finally {
+      endTurn?.();
     }
+  }
+
+  /**
+   * Waits for earlier requests of this node that look at a resource again: of hundreds at once, all but one would look in
+   * vain each time. Resolves with a function that ends the turn.
+   */
+  async #turnAt(resource: string): Promise<() => void> {
+    const earlier = this.#turns.get(resource);
+    let endTurn = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      endTurn = () => {
+        if (this.#turns.get(resource) === turn) this.#turns.delete(resource);
+        resolve();
+      };
+    });
+    this.#turns.set(resource, turn);
+    await earlier;
+    return endTurn;
   }
 
   /** Writes changes, all or none. Returns false if others have changed the rows, or keep them locked. */
