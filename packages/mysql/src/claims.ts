@@ -172,12 +172,15 @@ export class Claims {
         const before = versions;
         versions = view.entries.map(({ version }) => version).join();
         if (versions !== before) unchangedSinceMs = performance.now();
-        if (endTurn === undefined) endTurn = await this.#turnAt(resources[0] as string);
-        else await setTimeout(delayMs * Math.random());
-        // Rows that nobody has changed for so long are locked.
-        const isLocked = performance.now() - unchangedSinceMs > Math.min(lockedMaxMs, timeoutMs / 2);
-        const instead = isLocked ? whileLocked(reply) : undefined;
-        if (instead !== undefined) return instead;
+        if (endTurn === undefined) {
+          endTurn = await this.#turnAt(resources[0] as string);
+        } else {
+          await setTimeout(delayMs * Math.random());
+          // Rows that nobody has changed for so long are locked.
+          const isLocked = performance.now() - unchangedSinceMs > Math.min(lockedMaxMs, timeoutMs / 2);
+          const instead = isLocked ? whileLocked(reply) : undefined;
+          if (instead !== undefined) return instead;
+        }
         if (performance.now() > endMs) throw new Error("gave up, as others have changed or locked the rows each time");
       }
     } finally {

@@ -27,6 +27,8 @@ export interface MysqlField {
 export interface MysqlConnection {
   /** Runs a statement. */
   query(query: MysqlQuery): Promise<[unknown, unknown]>;
+  /** Closes it. */
+  destroy?(): void;
 }
 
 /** A connection that was checked out from a {@link MysqlPool}. */
@@ -94,7 +96,7 @@ interface Header extends Written {
  */
 export function databaseOf(client: MysqlClient): Database {
   const given = promised(client);
-  if (typeof given.of !== "function") {
+  if ((given.of ?? given.poolNamespace ?? given._cluster) === undefined) {
     if (typeof given.getConnection === "function") return over(given as MysqlPool);
     if (typeof given.query === "function") return over(poolOfOne(given as MysqlConnection));
   }
@@ -103,8 +105,10 @@ export function databaseOf(client: MysqlClient): Database {
 
 /** Parts of clients that tell them apart. */
 interface Parts extends Partial<MysqlPool & MysqlConnection> {
-  /** Of a `PoolCluster`, whose servers are several. */
+  /** Of a `PoolCluster`, whose servers are several, and of what its method `of` returns. */
   readonly of?: unknown;
+  readonly poolNamespace?: unknown;
+  readonly _cluster?: unknown;
 }
 
 /** Returns the client of `mysql2/promise` that belongs to one of `mysql2`, and any other as it is. */
@@ -193,7 +197,11 @@ function poolOfOne(connection: MysqlConnection): MysqlPool {
         release();
         throw error;
       }
-      return { query: (query) => connection.query(query), release, destroy: release };
+      const destroy = (): void => {
+        connection.destroy?.();
+        release();
+      };
+      return { query: (query) => connection.query(query), release, destroy };
     },
   };
 }

@@ -69,8 +69,8 @@ export const pageSize = 1_000;
 /** The server's clock in microseconds, whatever the time zone of the session. */
 const now = "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6))";
 
-/** The name of the row with the floor and the epoch. No resource has it. */
-const floorName = "''";
+/** The name of the row with the floor and the epoch. No resource has it. `''` is null with an `sql_mode` of MariaDB. */
+const floorName = "X''";
 
 /** The name of a guard begins with a tab. Names of resources do not: they come after it. */
 const guardOf = (name: string): string => `CONCAT(X'09', ${name})`;
@@ -119,12 +119,16 @@ export function statementsOver(table: string): Statements {
   const isAt = (seen: Floor): string =>
     `COALESCE(${floor}, 0) = ${seen.floor} AND COALESCE(${epoch}, 0) = ${seen.epoch}`;
   const columns = ["name", "owner", "until", "fence", "sharers", "favours_until"];
+  /** The owner, the end, the counter and the sharers of an entry. */
+  const claimOf = ({ owner, untilUs, fence, sharers }: Entry): string[] => [
+    nullable(owner === null ? null : bytesOf(owner)),
+    String(untilUs),
+    String(fence),
+    nullable(sharers === null ? null : Buffer.from(JSON.stringify(sharers))),
+  ];
   const valuesOf = ({ before, after }: Change): string[] => [
     literal(before.name),
-    nullable(after.owner === null ? null : bytesOf(after.owner)),
-    String(after.untilUs),
-    String(after.fence),
-    nullable(after.sharers === null ? null : Buffer.from(JSON.stringify(after.sharers))),
+    ...claimOf(after),
     String(after.favoursUntilUs),
   ];
   /** The rows of claims and of guards that changes make. */
@@ -144,7 +148,7 @@ export function statementsOver(table: string): Statements {
       LEFT JOIN ${table} AS held ON held.name = wanted.name
       LEFT JOIN ${table} AS guard ON guard.name = ${guardOf("wanted.name")}
       LEFT JOIN ${table} AS kept ON kept.name = ${floorName}
-      ORDER BY wanted.place`,
+      ORDER BY wanted.place LIMIT ${names.length}`,
 
     insert: (names) => `
       INSERT IGNORE INTO ${table} (name, until, fence, epoch) VALUES (${floorName}, 0, 0, 0)${names
@@ -157,15 +161,17 @@ export function statementsOver(table: string): Statements {
 
     change: (changes, seen) => {
       const isGuarded = changes.some(({ before, after }) => before.fence !== after.fence);
+      // At READ UNCOMMITTED, the version may be that of a change that was rolled back, and have another one by now.
       const rows = changes.map((change) => {
-        const { version, fence } = change.before;
-        return [...valuesOf(change), String(version), String(fence)];
+        return [...valuesOf(change), String(change.before.version), ...claimOf(change.before)];
       });
+      const seenColumns = ["seen_version", "seen_owner", "seen_until", "seen_fence", "seen_sharers"];
       return `
         ${into} SELECT ${isGuarded ? makes : `name, owner, until, fence, sharers, favours_until, ${now}`} FROM (
-          SELECT next.*, COUNT(*) OVER () AS found FROM (${rowsOf(rows, [...columns, "version", "seen"])}) AS next
+          SELECT next.*, COUNT(*) OVER () AS found FROM (${rowsOf(rows, [...columns, ...seenColumns])}) AS next
           STRAIGHT_JOIN ${table} AS held FORCE INDEX (PRIMARY)
-            ON held.name = next.name AND held.version = next.version AND held.fence = next.seen
+            ON held.name = next.name AND held.version = seen_version AND held.fence = seen_fence
+              AND held.owner <=> seen_owner AND held.until = seen_until AND held.sharers <=> seen_sharers
           ${isGuarded ? `STRAIGHT_JOIN ${table} AS guard FORCE INDEX (PRIMARY) ON guard.name = ${guardOf("next.name")}` : ""}
           FOR UPDATE SKIP LOCKED
         ) AS locked${isGuarded ? `, ${made}` : ""}
@@ -227,7 +233,7 @@ export function statementsOver(table: string): Statements {
       STRAIGHT_JOIN ${table} AS guard FORCE INDEX (PRIMARY) ON guard.name = ${guardOf("wanted.name")} LOCK IN SHARE MODE`,
 
     held: (names, isLocked) => `
-      SELECT CONCAT_WS(',', HEX(held.owner), held.until, held.fence, HEX(COALESCE(held.sharers, '')), ${now})
+      SELECT CONCAT_WS(',', HEX(held.owner), held.until, held.fence, COALESCE(HEX(held.sharers), X''), ${now})
       FROM (${namesOf(names)}) AS wanted
       STRAIGHT_JOIN ${table} AS held FORCE INDEX (PRIMARY) ON held.name = wanted.name
       WHERE held.owner IS NOT NULL ${isLocked ? "LOCK IN SHARE MODE" : ""}`,

@@ -57,6 +57,13 @@ describe("arguments", () => {
     ["a URL", uri, {}, "client must be a pool or a connection of mysql2"],
     ["nothing", undefined, {}, "client must be a pool or a connection of mysql2"],
     ["a PoolCluster", mysql.createPoolCluster(), {}, "client must be a pool or a connection of mysql2"],
+    ["a part of one", mysql.createPoolCluster().of("*"), {}, "client must be a pool or a connection of mysql2"],
+    [
+      "a part with callbacks",
+      mysqlWithCallbacks.createPoolCluster().of("*"),
+      {},
+      "client must be a pool or a connection",
+    ],
   ];
   test.each(refusals)("mysqlNode() refuses %s", (_, client, options, message) => {
     expect(() => mysqlNode(client as MysqlClient, options as MysqlNodeOptions)).toThrow(message);
@@ -91,6 +98,7 @@ describe("clients", () => {
       "sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'",
     ],
     ["no strict mode", {}, "sql_mode = ''"],
+    ["few rows in a result", {}, "sql_select_limit = 1"],
     ["a time zone, whose clock is behind", {}, "time_zone = '-11:30'"],
     ["a connection in latin1", { charset: "LATIN1_SWEDISH_CI" }, "collation_connection = latin1_german1_ci"],
     ["no foreign keys and no unique checks", {}, "foreign_key_checks = 0, unique_checks = 0"],
@@ -142,6 +150,36 @@ describe("clients", () => {
     expect(await claim(node, "reader 2", ["shared"], { shared: true })).toEqual({ granted: true, fence: 1 });
     expect(await other.release({ resources, owner: odd, timeoutMs })).toEqual({ released: true });
     expect(await claim(node, "rival", resources)).toMatchObject({ granted: true, fence: fence + 1 });
+  });
+
+  test("acquire() and holds() know the floor where MariaDB takes an empty string for null", async () => {
+    const own = poolWith({ connectionLimit: 1 });
+    const isKnown = await own.query("SET SESSION sql_mode = 'EMPTY_STRING_IS_NULL'").then(
+      () => true,
+      () => false,
+    );
+    const other = mysqlNode(isKnown ? own : pool, { table });
+    await other.raiseFloor({ floor: 1_000, epoch: 5, timeoutMs });
+    await expect(claim(other, "a")).rejects.toThrow(EpochError);
+    expect(await claim(other, "a", ["r"], { epoch: 5 })).toEqual({ granted: true, fence: 1_001 });
+    const connection = await open();
+    if (isKnown) await connection.query("SET SESSION sql_mode = 'EMPTY_STRING_IS_NULL'");
+    await connection.beginTransaction();
+    expect(await other.holds(connection, { resources: ["r"], owner: "a", fence: 1_001 })).toBe(true);
+    await connection.rollback();
+  });
+
+  test("a connection that does not answer in ten seconds is closed, and later calls reject at once", async () => {
+    const connection = await open();
+    const single = mysqlNode(connection, { table });
+    await claim(single, "a");
+    const blocking = await open();
+    await blocking.beginTransaction();
+    await blocking.query(`SELECT * FROM \`${table}\` WHERE name = 'r' FOR UPDATE`);
+    const extension = { resources: ["r"], owner: "a", ttlMs: 60_000, fence: 1, rejoin: false, timeoutMs };
+    await expect(single.extend(extension)).rejects.toThrow();
+    await expect(single.inspect("r")).rejects.toThrow(/closed/);
+    await blocking.rollback();
   });
 
   test("acquire() refuses a client whose statements do not commit, and claims nothing", async () => {
@@ -254,11 +292,11 @@ describe("locked rows", () => {
 
 describe("claims that look first", () => {
   /** Returns a node that does something else after it has looked at its first request, before it writes. */
-  function interrupted(meanwhile: () => Promise<unknown>) {
+  function interrupted(meanwhile: () => Promise<unknown>, over = pool) {
     let step: (() => Promise<unknown>) | undefined = meanwhile;
     const client: MysqlPool = {
       async getConnection() {
-        const connection = await pool.getConnection();
+        const connection = await over.getConnection();
         const query = async (options: MysqlQuery) => {
           const isWrite = options.sql.includes("INSERT INTO");
           const now = isWrite ? step : undefined;
@@ -300,6 +338,21 @@ describe("claims that look first", () => {
     const refused = interrupted(() => node.raiseFloor({ floor: 0, epoch: 4, timeoutMs }));
     await expect(claim(refused, "b", names, more)).rejects.toThrow(EpochError);
     expect((await node.inspect(names[0] as string)).owner).toBeNull();
+  });
+
+  test("acquire() is denied if it has read a release that was rolled back, and the holder has extended since", async () => {
+    const over = poolWith({ connectionLimit: 1 });
+    await over.query("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
+    await claim(node, "holder");
+    const releasing = await open();
+    await releasing.beginTransaction();
+    await releasing.query(`UPDATE \`${table}\` SET owner = NULL, until = 0, version = version + 1 WHERE name = 'r'`);
+    const late = interrupted(async () => {
+      await releasing.rollback();
+      const extension = { resources: ["r"], owner: "holder", ttlMs: 60_000, fence: 1, rejoin: false, timeoutMs };
+      expect(await node.extend(extension)).toMatchObject({ held: true });
+    }, over);
+    expect(await claim(late, "a")).toMatchObject({ granted: false, holder: "holder" });
   });
 
   test("acquire() of a row that was deleted and made again meanwhile looks again", async () => {

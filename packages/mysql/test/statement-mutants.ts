@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   {
     fault: "looks who holds the resource, and claims it without looking again",
     caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
-    from: "AND held.version = next.version AND held.fence = next.seen",
+    from: /AND held\.version = seen_version[\s\S]*AND held\.sharers <=> seen_sharers/g,
     to: "",
   },
   {
