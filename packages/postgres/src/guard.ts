@@ -85,9 +85,13 @@ export function removeGuard(options: RemoveGuardOptions): string {
 
 function checked(tables: readonly GuardedTable[]): readonly GuardedTable[] {
   if (!Array.isArray(tables) || tables.length === 0) throw new TypeError("tables must be a list of one table or more");
+  const names = new Set<string>();
   for (const table of tables) {
     assertOptions(table, ["schema", "table", ...rules], "createGuard");
     checkType("table", "string", (table as Partial<GuardedTable>).table);
+    const name = qualifiedName(table);
+    if (names.has(name)) throw new RangeError(`tables must have each table once, not ${name} twice`);
+    names.add(name);
   }
   return tables;
 }
@@ -261,11 +265,12 @@ BEGIN
     USING ERRCODE = 'LF409', HINT = 'The lock has passed on: roll back, and lock again.';
 END`;
 
-/** Remembers the names that the transaction has registered (true), or was warned of (false), under the stated tokens. */
+/** Remembers the names that the transaction has registered here (true), or was warned of (false), under the stated tokens. */
 const admitBody = (schema: string): string => `DECLARE
   stated text := coalesce(current_setting('holdfast.fence', true), '');
+  here text := ${literal(`${schema} `)} || stated;
   memory jsonb := nullif(current_setting('holdfast.admitted', true), '');
-  known jsonb := CASE WHEN memory ->> 'stated' = stated THEN memory -> 'names' ELSE '{}' END;
+  known jsonb := CASE WHEN memory ->> 'here' = here THEN memory -> 'names' ELSE '{}' END;
   is_valid boolean := true;
 BEGIN
   IF known -> resource = 'true' OR mode = 'warn' AND known ? resource THEN
@@ -284,6 +289,6 @@ BEGIN
   IF resource IS NOT NULL THEN
     known := CASE WHEN (SELECT count(*) FROM jsonb_object_keys(known)) < ${rememberedMax} THEN known ELSE '{}' END
       || jsonb_build_object(resource, is_valid);
-    PERFORM set_config('holdfast.admitted', jsonb_build_object('stated', stated, 'names', known)::text, true);
+    PERFORM set_config('holdfast.admitted', jsonb_build_object('here', here, 'names', known)::text, true);
   END IF;
 END`;

@@ -82,6 +82,22 @@ const stale = { code: "LF409" };
 const missing = { code: "LF428" };
 const malformed = { code: "LF400" };
 
+test("a token that one registry has admitted is checked by another one, too", async () => {
+  const other = `${schema}_other`;
+  await pool.query(`CREATE SCHEMA ${other}; CREATE TABLE ${other}.accounts (LIKE accounts INCLUDING DEFAULTS)`);
+  await guard();
+  const table = { schema: other, table: "accounts", column: "lock" };
+  await pool.query(createGuard({ tables: [table], schema: other }));
+  const insert = `INSERT INTO ${other}.accounts VALUES (1, 'a')`;
+  const newer = await begin(20);
+  await newer.query(insert);
+  await end(newer);
+  const older = await begin(10);
+  await older.query("UPDATE accounts SET balance = 1 WHERE id = 1");
+  await expect(older.query(insert)).rejects.toMatchObject({ code: "LF409" });
+  await end(older, "ROLLBACK");
+});
+
 describe("createGuard()", () => {
   test.each([undefined, "", "{}", '{"b": 5}', '{"a": null}'])(
     "createGuard() refuses a write without a token for the lock of the row: %s",
