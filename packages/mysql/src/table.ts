@@ -46,11 +46,12 @@ export function createTable(options: TableOptions = {}): string {
 
 /** Returns the quoted name of the table. */
 export function qualifiedName({ database, table = "holdfast_locks" }: TableOptions): string {
-  const name = quoted("table", table);
-  return database === undefined ? name : `${quoted("database", database)}.${name}`;
+  const name = nameOf("table", table);
+  return database === undefined ? name : `${nameOf("database", database)}.${name}`;
 }
 
-function quoted(option: string, identifier: string): string {
+/** Quotes an identifier. */
+export function nameOf(option: string, identifier: string): string {
   checkType(option, "string", identifier);
   const isRefused = identifier === "" || /[\0\ud800-\udfff]| $/.test(identifier);
   if (isRefused || identifier.length > identifierLengthMax) {
@@ -60,8 +61,8 @@ function quoted(option: string, identifier: string): string {
   return `\`${identifier.replaceAll("`", "``")}\``;
 }
 
-/** An index entry has at most 3,072 bytes. */
-const storedNameMax = 1_000;
+/** The longest names that are stored whole. An index entry has at most 3,072 bytes. */
+export const storedNameMax = 1_000;
 
 /**
  * Spells a resource as it is stored: in UTF-8 with the escapes of JSON, which keep lone surrogates apart. A long name ends
@@ -70,8 +71,7 @@ const storedNameMax = 1_000;
 export function storedName(resource: string): Buffer {
   const name = bytesOf(resource);
   if (name.length <= storedNameMax) return name;
-  const digest = createHash("sha256").update(name).digest("hex");
-  return Buffer.concat([name.subarray(0, storedNameMax - 65), Buffer.from(`\t${digest}`)]);
+  return Buffer.concat([name.subarray(0, storedNameMax - 65), Buffer.from(`\t${digestOf(name)}`)]);
 }
 
 /** Returns the resource that is stored under a name; undefined if the name ends with a digest. */
@@ -95,4 +95,14 @@ export function bytesOf(text: string): Buffer {
 /** Returns the string that {@link bytesOf} spelled like this. */
 export function textOf(bytes: Buffer): string {
   return JSON.parse(`"${bytes}"`);
+}
+
+/** Returns the SHA-256 digest in hexadecimal. */
+export function digestOf(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** Writes a text so that it means the same in all sessions. */
+export function textLiteral(text: string): string {
+  return `CONVERT(X'${Buffer.from(text).toString("hex")}' USING utf8mb4)`;
 }

@@ -26,11 +26,11 @@ export async function holdsIn(
   { owner, fence }: { readonly owner: string; readonly fence: number },
 ): Promise<boolean> {
   const send = await runnerOf(transaction);
-  const counters = (await send(guard(names))).map(Number);
+  const counters = firstValues(await send(guard(names))).map(Number);
   // Nobody has another counter now. A higher one is of sharers who came later, or of another owner: the snapshot of the
   // transaction may not show which.
   if (counters.length < names.length || counters.some((counter) => counter < fence)) return false;
-  const rows = await send(held(names, Math.max(...counters) > fence));
+  const rows = firstValues(await send(held(names, Math.max(...counters) > fence)));
   return rows.length === names.length && rows.every((row) => isHeld(row, owner, fence));
 }
 
@@ -51,18 +51,22 @@ function isHeld(row: string, ofOwner: string, ofFence: number): boolean {
   return sharers === null ? entry.fence === ofFence : (sharers[ofOwner] as Share)[1] <= ofFence;
 }
 
-/** Returns a function that runs a statement in a transaction, and resolves with the first value of each row. */
-async function runnerOf(transaction: Transaction): Promise<(text: string) => Promise<string[]>> {
+/**
+ * Returns a function that runs a statement in a transaction.
+ *
+ * @throws {TypeError} if there is no transaction
+ */
+export async function runnerOf(transaction: Transaction): Promise<(text: string) => PromiseLike<unknown>> {
   if (typeof transaction === "function") {
     await assertInTransaction(transaction);
-    return async (text) => firstValues(await transaction(text));
+    return transaction;
   }
   const given = promised(transaction);
   if (typeof given.getConnection === "function") throw refusal("a pool, whose statements commit one by one");
   if (typeof given.query !== "function") throw refusal("something else");
   const connection = given as MysqlConnection;
   if (!(await isInTransaction(connection))) throw refusal(withoutTransaction);
-  return async (text) => firstValues(await run(connection, text));
+  return (text) => run(connection, text);
 }
 
 /** Throws unless a function runs its statements in a transaction. Changes nothing there. */
@@ -76,7 +80,8 @@ async function assertInTransaction(send: RunStatement): Promise<void> {
   throw refusal(withoutTransaction);
 }
 
-function firstValues(rows: unknown): string[] {
+/** Returns the first value of each row of a result. */
+export function firstValues(rows: unknown): string[] {
   if (!Array.isArray(rows)) throw refusal("a function that resolves with anything but an array of rows");
   return rows.map((row) => String(Object.values(Object(row))[0]));
 }
