@@ -25,7 +25,11 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   "node-redis": [quickStart, /^visit 1\n$/],
   "valkey-glide": [quickStart],
   postgres: [quickStart, quickStart, "[ { amount: 70 } ]\n"],
-  mysql: [quickStart, "[ { amount: 70 } ]\n"],
+  mysql: [
+    quickStart,
+    "[ { amount: 70 } ]\n",
+    /^LF409 could not register a read of lock account:7 .*\nLF428 could not write .*\n\[ \{ balance: 150 \} \]\n$/,
+  ],
   sqlite: [quickStart],
   etcd: [quickStart],
   "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
