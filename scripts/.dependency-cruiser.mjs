@@ -21,7 +21,7 @@ const arrows = {
   postgres: ["core"],
   sqlite: ["core"],
   "web-locks": ["core"],
-  cli: ["etcd", "ioredis", "membership", "memory", "postgres", "redis", "sqlite", "core"],
+  cli: ["etcd", "ioredis", "membership", "memory", "mysql", "postgres", "redis", "sqlite", "core"],
 };
 const rules = [
   {

@@ -1,10 +1,12 @@
 import { afterAll, expect, test } from "vitest";
 import { kinds } from "../src/doctor/judge.ts";
+import { stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { doctorPage } from "./doctor/page.ts";
 import { stopSharedDatabase } from "./doctor/postgres-lab.ts";
 import { situations } from "./doctor/situations.ts";
 
 afterAll(stopSharedDatabase);
+afterAll(stopSharedMysql);
 
 const titled = situations.map((situation) => [situation.code, situation.how, situation] as const);
 

@@ -5,6 +5,7 @@ import { reapedDirectory, startRedisServer } from "@holdfast/testkit";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import { expect, onTestFinished, test } from "vitest";
+import { mysqlUserOf, startMysql } from "./doctor/mysql-lab.ts";
 import { query } from "./doctor/postgres-lab.ts";
 import { folderWith } from "./support/folder.ts";
 import { runCli } from "./support/program.ts";
@@ -85,6 +86,18 @@ test("no command prints the password of a database", async () => {
   await expectFailures(/does not support SSL/, `${right}?sslmode=require`);
   const { code, err } = await runCli(["create-table", "--node", `postgres://locker:hunter2no@${place}`]);
   expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("password authentication failed") });
+  expect(err).not.toContain("hunter2");
+});
+
+test("no command prints the password of a MySQL user", async () => {
+  const server = await startMysql({ ssl: "OFF" });
+  const right = await mysqlUserOf(server, "SELECT, INSERT, UPDATE");
+  const wrong = right.replace("hunter2", "hunter2no");
+  expect(await runCli(runLine("--node", right))).toMatchObject({ code: 0, err: "" });
+  await expectFailures(/Access denied for user/, wrong);
+  await expectFailures(/does not support secure connection/, `${right}?ssl-mode=required`);
+  const { code, err } = await runCli(["create-table", "--node", wrong]);
+  expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("Access denied") });
   expect(err).not.toContain("hunter2");
 });
 

@@ -2,6 +2,10 @@ import { expect, test } from "vitest";
 import { parseServerAddress } from "../src/servers/kinds.ts";
 
 const plain = { isTls: false, db: 0 };
+const mysql = {
+  ...{ host: "example", port: 3306, socketPath: undefined, user: "", password: "", database: "app" },
+  ...{ table: undefined, sslMode: "DISABLED" },
+};
 const usual = { schema: undefined, table: undefined };
 
 test.each<[text: string, address: object]>([
@@ -42,6 +46,19 @@ test.each<[text: string, address: object]>([
     "postgres:///app?host=/run/postgresql",
     { connectionString: "postgres:///app?host=%2Frun%2Fpostgresql", name: "/run/postgresql/app", ...usual },
   ],
+  ["mysql://example/app", { ...mysql, name: "example:3306/app" }],
+  [
+    "mariadb://me:p%40ss@[::1]:3307/app?table=locks&ssl-mode=verify_ca",
+    {
+      ...mysql,
+      ...{ host: "::1", port: 3307, user: "me", password: "p@ss", table: "locks", sslMode: "VERIFY_CA" },
+      name: "[::1]:3307/app/locks",
+    },
+  ],
+  [
+    "mysql:///app?socket=/run/mysqld/mysqld.sock",
+    { ...mysql, host: "", socketPath: "/run/mysqld/mysqld.sock", name: "/run/mysqld/mysqld.sock/app" },
+  ],
   ["etcd://example", { hosts: ["example:2379"], isTls: false }],
   ["etcds://a,b:80,[::1]:7001/", { hosts: ["a:2379", "b:80", "[::1]:7001"], isTls: true }],
   [
@@ -72,6 +89,13 @@ test.each([
   ["postgres://me:hunter2@example/app?table=a&table=b", "has a parameter twice"],
   ["postgres://me:hunter2@example:port/app", "is not the address of a database"],
   ["postgres://me:hunter2%@example/app", "is not percent-encoded correctly"],
+  ["mysql:///app", "names no host"],
+  ["mysql://me:hunter2@example", "names no database"],
+  ["mysql://me:hunter2@example/app?password=hunter2", "has unknown parameters"],
+  ["mysql://me:hunter2@example/app?table=a&table=b", "has a parameter twice"],
+  ["mysql://me:hunter2@example/app?ssl-mode=hunter2", "has an unknown ssl-mode"],
+  ["mysql://me:hunter2@example:port/app", "is not the address of a database"],
+  ["mysql://me:hunter2%@example/app", "is not percent-encoded correctly"],
   ["", "names no host"],
   ["unix://hunter2", "must name the absolute path of a socket"],
   ["unix://me:hunter2@", "is not the address"],

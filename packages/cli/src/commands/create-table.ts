@@ -17,13 +17,13 @@ type TableServer = Server & { readonly table: ServerTable };
 /** `holdfast create-table`: creates the tables that locks need. */
 export const createTableCommand: CommandModule<object, CreateTableArguments> = {
   command: "create-table",
-  describe: "Create the table for locks in a PostgreSQL database",
+  describe: "Create the table for locks in a database",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 create-table --node postgres://… [options]\n\n" +
-          "Creates the table for locks in each PostgreSQL database, unless it exists. Users that lock need\n" +
-          "SELECT, INSERT and UPDATE on it. Servers of other kinds need no table.",
+        "$0 create-table --node <address> [options]\n\n" +
+          "Creates the table for locks in each PostgreSQL, MySQL or MariaDB database, unless it exists. Users\n" +
+          "that lock need SELECT, INSERT and UPDATE on it. Servers of other kinds need no table.",
       )
       .options({
         print: { type: "boolean", describe: "Print the statement instead, for example for a migration" },
@@ -34,7 +34,9 @@ export const createTableCommand: CommandModule<object, CreateTableArguments> = {
     try {
       const withTables = servers.filter((server): server is TableServer => server.table !== undefined);
       if (withTables.length === 0) {
-        throw new UsageError("none of the servers needs a table: name a database with --node postgres://…");
+        throw new UsageError(
+          "none of the servers needs a table: name a database with --node postgres://… or mysql://…",
+        );
       }
       if (args.print) print([...new Set(withTables.map(({ table }) => `${table.statement};`))].join("\n\n"));
       else await createTables(withTables);

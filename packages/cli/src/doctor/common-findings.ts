@@ -25,13 +25,13 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
     severity: "error",
     level: "exclusion",
     when: "its user lacks permissions that locks need",
-    remedy: "Grant the missing permissions: with ACL SETUSER on Redis, with GRANT on PostgreSQL.",
+    remedy: "Grant the missing permissions: with ACL SETUSER on Redis, with GRANT on databases.",
   },
   "version-unsupported": {
     severity: "error",
     level: "exclusion",
-    when: "it is older than Redis 6.0, PostgreSQL 13 or etcd 3.4",
-    remedy: "Upgrade to Redis 7.0 or later, to Valkey, to PostgreSQL 13 or later, or to etcd 3.4 or later.",
+    when: "it is older than Redis 6.0, PostgreSQL 13, MySQL 8.0.16, MariaDB 10.6 or etcd 3.4",
+    remedy: "Upgrade to Redis 7.0, PostgreSQL 13, MySQL 8.0.16, MariaDB 10.6 or etcd 3.4, or later, or to Valkey.",
   },
   "clock-differs": {
     severity: "warning",
@@ -51,7 +51,7 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
     level: null,
     when: "it is on another machine, and the connection has no TLS",
     remedy:
-      "Use TLS (rediss://, etcds:// or sslmode=verify-full) unless the network is trusted: the password and the owners of locks can be read.",
+      "Use TLS (rediss://, etcds://, sslmode=verify-full or ssl-mode=VERIFY_IDENTITY) unless the network is trusted: the password and the owners of locks can be read.",
   },
   "no-password": {
     severity: "notice",

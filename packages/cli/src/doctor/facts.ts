@@ -41,7 +41,7 @@ export interface AddressFacts {
 }
 
 /** The kinds of servers that the doctor knows. */
-export type KindName = "redis" | "postgres" | "etcd" | "sqlite";
+export type KindName = "redis" | "postgres" | "mysql" | "etcd" | "sqlite";
 
 /**
  * The observations of a server that replies, whatever its kind. Each kind adds its own. Everything that the user may not

@@ -25,15 +25,15 @@ export const levelDescriptions: Readonly<Record<Level, LevelDescription>> = {
       "One holder at a time, as long as clocks run at the same rate and no holder acts after its lock has ended.",
     needs:
       "Every server works and can be inspected. None forgets its claims: not by eviction, not by a failover to a " +
-      "replica, not by a restart (`appendfsync always`, or a restart guard of at least the ttl; in PostgreSQL, `fsync` and " +
-      "`synchronous_commit`). The clocks agree.",
+      "replica, not by a restart (`appendfsync always`, or a restart guard of at least the ttl; in databases, commits " +
+      "that wait for the disk). The clocks agree.",
   },
   fenced: {
     title: "fenced and durable",
     promise: "Tokens increase in spite of crashes and pauses: storage that checks them refuses every late write.",
     needs:
-      "Every server keeps its fence counters in a crash: `appendonly yes` with `appendfsync always`; in PostgreSQL, " +
-      "`fsync` and `synchronous_commit`; an etcd cluster; a SQLite file on a disk.",
+      "Every server keeps its fence counters in a crash: `appendonly yes` with `appendfsync always`; in databases, " +
+      "commits that wait for the disk; an etcd cluster; a SQLite file on a disk.",
   },
 };
 

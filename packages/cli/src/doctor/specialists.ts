@@ -1,4 +1,5 @@
 import { etcdSpecialist } from "../servers/etcd/etcd-findings.ts";
+import { mysqlSpecialist } from "../servers/mysql/mysql-findings.ts";
 import { postgresSpecialist } from "../servers/postgres/postgres-findings.ts";
 import { redisSpecialist } from "../servers/redis/redis-findings.ts";
 import { sqliteSpecialist } from "../servers/sqlite/sqlite-findings.ts";
@@ -9,6 +10,7 @@ import type { Specialist, Summary } from "./finding-kind.ts";
 export const specialists: Readonly<Record<KindName, Specialist<never>>> = {
   redis: redisSpecialist,
   postgres: postgresSpecialist,
+  mysql: mysqlSpecialist,
   etcd: etcdSpecialist,
   sqlite: sqliteSpecialist,
 };

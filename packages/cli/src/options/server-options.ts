@@ -51,8 +51,8 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
     ...server,
     array: true,
     describe:
-      "A lock server, repeated for each: redis://, unix://, postgres://, etcd://, sqlite:PATH (default: those of " +
-      "HOLDFAST_NODES)",
+      "A lock server, repeated for each: redis://, unix://, postgres://, mysql://, etcd://, sqlite:PATH (default: " +
+      "those of HOLDFAST_NODES)",
   },
   old: { ...server, array: true, describe: "A server of the old set, instead of --node, while the servers change" },
   new: { ...server, array: true, describe: "A server of the new set; locks then need a majority of both sets" },

@@ -1,12 +1,19 @@
 import { UsageError } from "../exit-codes.ts";
 import { etcdKind } from "./etcd/etcd-kind.ts";
+import { mysqlKind } from "./mysql/mysql-kind.ts";
 import { postgresKind } from "./postgres/postgres-kind.ts";
 import { redisKind } from "./redis/redis-kind.ts";
 import { BadAddress, type ConnectOptions, type OpenServer, type ServerKind } from "./server.ts";
 import { sqliteKind } from "./sqlite/sqlite-kind.ts";
 
 /** All kinds of servers. An address without a scheme is one of the last. Each kind gets only addresses that it parsed. */
-const kinds = [postgresKind, etcdKind, sqliteKind, redisKind] as readonly unknown[] as readonly ServerKind<unknown>[];
+const kinds = [
+  postgresKind,
+  mysqlKind,
+  etcdKind,
+  sqliteKind,
+  redisKind,
+] as readonly unknown[] as readonly ServerKind<unknown>[];
 
 /** The address of a server of any kind, and the login. */
 export interface ServerAddress {

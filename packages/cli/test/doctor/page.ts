@@ -41,11 +41,12 @@ if they take more than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET\` of the
 NUMSUB\`; each command that locks need, with names that begin with \`holdfast-doctor-\` under the prefix; and a lock
 on such a name. It reads the floor, and up to a hundred thousand fence counters, a thousand at a time. The doctor
 removes all its keys; if it is killed, they expire within seconds. A missing permission leaves an entry in \`ACL
-LOG\`. PostgreSQL, etcd and SQLite get a hundred extensions of one lock in place of the pings, each of which is
-written to disk. One row or counter of the doctor stays, \`holdfast-doctor\`; PostgreSQL also gets queries of its
-settings, its standbys and its connections, and a notification on a channel of its own; etcd, requests for its status,
-members and alarms. In addition to the permissions [for locks](../redis/README.md#operating-the-servers), the doctor
-uses \`+info +config|get +pubsub|numsub\`, and \`+scan\` to count fence counters.
+LOG\`. The other stores get a hundred extensions of one lock in place of the pings, each of which is written to
+disk. One row or counter of the doctor stays, \`holdfast-doctor\`. PostgreSQL, MySQL and MariaDB also get queries of
+their settings, their replicas and their connections, and PostgreSQL a notification on a channel of its own; etcd,
+requests for its status, members and alarms. In addition to the permissions [for
+locks](../redis/README.md#operating-the-servers), the doctor uses \`+info +config|get +pubsub|numsub\`, and \`+scan\`
+to count fence counters.
 
 The doctor ends within half a minute whatever the servers do. A server that hangs counts as unreachable after a few seconds.
 

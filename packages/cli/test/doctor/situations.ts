@@ -19,6 +19,7 @@ import {
   startUrlWith,
   urlOf,
 } from "./lab.ts";
+import { mysqlSituations } from "./mysql-situations.ts";
 import { postgresSituations } from "./postgres-situations.ts";
 import type { Situation } from "./situation.ts";
 import { sqliteSituations } from "./sqlite-situations.ts";
@@ -216,6 +217,7 @@ const redisSituations: readonly Situation[] = [
 export const situations: readonly Situation[] = [
   ...redisSituations,
   ...postgresSituations,
+  ...mysqlSituations,
   ...etcdSituations,
   ...sqliteSituations,
 ];

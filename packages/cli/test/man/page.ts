@@ -23,8 +23,8 @@ export function manPage(): string {
 }
 
 const description = `Runs commands under locks, shows and releases locks, and checks, heals and changes lock servers. Locks are in a
-majority of independent Redis or Valkey servers, in a PostgreSQL database, an etcd cluster, or a SQLite file.
-The options of a command are in "holdfast command --help", too.`;
+majority of independent Redis or Valkey servers, in a PostgreSQL, MySQL or MariaDB database, an etcd cluster, or a SQLite
+file. The options of a command are in "holdfast command --help", too.`;
 
 /** The arguments of each call of a method. */
 type Calls = Readonly<Record<"usage" | "positional" | "options" | "example" | "epilogue", readonly unknown[][]>>;

@@ -4,15 +4,16 @@ import type pg from "pg";
 import { measureClock } from "../../doctor/measure.ts";
 import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
+import type { LockTable } from "../database/lock-table.ts";
 import type { ExamineOptions } from "../server.ts";
-import type { LockTable } from "./lock-table.ts";
 import type { PostgresView, Settings, Standbys } from "./postgres-findings.ts";
+import type { PostgresTableFacts } from "./postgres-table.ts";
 
 /** A connected database, and how to use it. */
 export interface PostgresPatient {
   readonly pool: pg.Pool;
   readonly node: LockNode;
-  readonly table: LockTable;
+  readonly table: LockTable<PostgresTableFacts>;
   /** Creates a connection outside of the pool. */
   newClient(): pg.Client;
 }
