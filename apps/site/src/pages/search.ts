@@ -20,7 +20,7 @@ export function renderForSearch(text: string, env: MarkdownEnv, md: Renderer): s
 
 /** The sections of types that describe what an adapter uses of its client library. Programs do not name them. */
 const typesOfClients =
-  /<h2 id="(?:ioredis|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver).*?(?=<h2 |$)/gs;
+  /<h2 id="(?:ioredis|mysql|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver).*?(?=<h2 |$)/gs;
 
 /** The options of MiniSearch. */
 export const searchOptions = {
