@@ -2,6 +2,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTable } from "@holdfast/postgres";
 import { reapedDirectory, startRedisServer } from "@holdfast/testkit";
+import { createCertificate } from "@holdfast/testkit/certificate";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import { expect, onTestFinished, test } from "vitest";
@@ -99,6 +100,20 @@ test("no command prints the password of a MySQL user", async () => {
   const { code, err } = await runCli(["create-table", "--node", wrong]);
   expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("Access denied") });
   expect(err).not.toContain("hunter2");
+});
+
+test("--node takes TLS for MySQL, and checks the certificate", async () => {
+  const folder = await reapedDirectory();
+  await chmod(folder, 0o755);
+  const { cert, certPath, keyPath } = await createCertificate(folder);
+  await chmod(keyPath, 0o644);
+  const { uri } = await startMysql({ ssl_cert: certPath, ssl_key: keyPath });
+  const trusting = ["--tls-ca", join(await folderWith({ "ca.pem": cert }), "ca.pem")];
+  const run = (mode: string, ...options: string[]) => runCli(runLine("--node", `${uri}?ssl-mode=${mode}`, ...options));
+  expect(await run("verify_ca", ...trusting)).toMatchObject({ code: 0, err: "" });
+  expect((await run("verify_ca", "--wait", "300ms")).err).toContain("self-signed");
+  expect((await run("verify_identity", "--wait", "300ms", ...trusting)).err).toContain("does not match"); // for an address
+  expect(await run("required")).toMatchObject({ code: 0, err: "" });
 });
 
 test("--node takes a password and TLS for etcd, and no command prints the password", async () => {
