@@ -1,15 +1,18 @@
 /** The commands for locks over the stores that are no Redis. */
 import { join } from "node:path";
+import { createTable as createMysqlTable } from "@holdfast/mysql";
 import { createTable } from "@holdfast/postgres";
 import { reapedDirectory } from "@holdfast/testkit";
 import { startEtcdCluster, startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { etcdUrl } from "./doctor/etcd-situations.ts";
+import { queryMysql, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
 import { busyMachineFolder, killLater, runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 afterAll(stopSharedDatabase);
+afterAll(stopSharedMysql);
 const redis = withServers(2);
 
 /** The address of a store, the name of its node, and the prefix of its keys. */
@@ -29,6 +32,15 @@ const stores: readonly (readonly [kind: string, start: () => Promise<Store>])[] 
       const table = `store${++tables}`;
       await query(connectionString, createTable({ table }));
       return { url: `${connectionString}?table=${table}`, name: `127.0.0.1:${port}/postgres/${table}`, prefix: "" };
+    },
+  ],
+  [
+    "MariaDB",
+    async () => {
+      const { uri, port } = await sharedMysql();
+      const table = `store${++tables}`;
+      await queryMysql(uri, createMysqlTable({ table }));
+      return { url: `${uri}?table=${table}`, name: `127.0.0.1:${port}/holdfast/${table}`, prefix: "" };
     },
   ],
   [
@@ -125,6 +137,7 @@ test("run: works with a minority of the members of an etcd cluster down", async 
 
 test.each([
   ["postgres:// nodes", "postgres://127.0.0.1:1/x", "@holdfast/postgres pg"],
+  ["mysql:// nodes", "mysql://127.0.0.1:1/x", "@holdfast/mysql mysql2"],
   ["sqlite: nodes", "sqlite:locks.db", "libsql"],
 ])("holdfast names the packages that %s need if they are not installed", async (what, url, packages) => {
   const cwd = await busyMachineFolder();
