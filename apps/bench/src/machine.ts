@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { findMysql } from "@holdfast/testkit/find-mysql";
 import { findPostgres } from "@holdfast/testkit/find-postgres";
 
 /** The environment that the figures depend on. */
@@ -24,7 +25,7 @@ const redisLibraries = ["ioredis", "@redis/client", "redlock4", "redlock5", "@se
 const libraries = {
   libraries: [...redisLibraries, "redis-semaphore", "redlock-universal"],
   waiting: ["ioredis", "redlock5"],
-  stores: ["ioredis", "pg", "@grpc/grpc-js", "libsql", "proper-lockfile"],
+  stores: ["ioredis", "pg", "mysql2", "@grpc/grpc-js", "libsql", "proper-lockfile"],
 };
 
 /** Reads the properties of this machine, and the versions of what a run compares. */
@@ -58,6 +59,7 @@ async function storeVersions(): Promise<[name: string, version: string][]> {
   const postgres = join((await findPostgres()) ?? "", "postgres");
   return [
     ["PostgreSQL", await programVersion(postgres, /\) (\S+)/)],
+    ["MariaDB", await programVersion((await findMysql())?.program ?? "mariadbd", /Ver ([\d.]+)/)],
     ["etcd", await programVersion("etcd", /Version: (\S+)/)],
   ];
 }

@@ -30,8 +30,8 @@ const help = `Measures Holdfast, other lock libraries, and clients without a lib
 
 Usage: pnpm bench [stores|waiting] [options]
 
-  stores            measures single stores instead: PostgreSQL, etcd, SQLite and Redis, each with Holdfast and with
-                    the usual way to lock there; about eight minutes
+  stores            measures single stores instead: PostgreSQL, MariaDB, etcd, SQLite and Redis, each with Holdfast
+                    and with the usual way to lock there; about ten minutes
   waiting           measures waiting where it is hard: starvation, stalls, hung servers, clients that do not listen;
                     about four minutes
 

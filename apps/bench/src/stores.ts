@@ -3,12 +3,16 @@ import { mkdtemp, open, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startServer } from "@holdfast/app-kit/servers";
+import { createTable as createMysqlTable } from "@holdfast/mysql";
 import { createTable } from "@holdfast/postgres";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { startMysqlServer } from "@holdfast/testkit/mysql-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import type { StoreName } from "./contenders/contender.ts";
+import { leaseTable } from "./contenders/mysql.ts";
 import { treeCpuUs } from "./load.ts";
 import { quartilesOf } from "./measure/statistics.ts";
 import type { Place } from "./servers.ts";
@@ -53,6 +57,16 @@ const start: Readonly<Record<StoreName, Start>> = {
     await client.query(createTable());
     await client.end();
     return storeAt(server.connectionString, server.pid);
+  },
+
+  async mysql(isSynced, cleanup) {
+    const server = await startMysqlServer({ settings: { innodb_flush_log_at_trx_commit: isSynced ? 1 : 2 } });
+    cleanup.defer(() => server.stop());
+    const connection = await mysql.createConnection(server.uri);
+    await connection.query(createMysqlTable());
+    await connection.query(leaseTable);
+    await connection.end();
+    return storeAt(server.uri, server.pid);
   },
 
   async etcd(isSynced, cleanup) {

@@ -106,6 +106,10 @@ function serverOf(launch: Launch, first: ChildProcess, port: number) {
     uri: uriOf(port),
     /** The port on 127.0.0.1. It stays the same after `restart()`. */
     port,
+    /** The process id. It changes with `restart()`. */
+    get pid(): number {
+      return child.pid ?? Number.NaN;
+    },
     /** Returns the log of the server since its first start. */
     log: () => readFile(logPathIn(launch.directory), "utf8"),
     /** Suspends the server (SIGSTOP): connections stay open, and no statement is answered. */

@@ -16,7 +16,7 @@ export interface Contender {
 }
 
 /** The stores with real servers or files. */
-export type StoreName = "redis" | "postgres" | "etcd" | "sqlite";
+export type StoreName = "redis" | "postgres" | "mysql" | "etcd" | "sqlite";
 
 /** How a contender differs from the library's own defaults. */
 export interface Settings {

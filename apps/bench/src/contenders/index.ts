@@ -84,7 +84,7 @@ export const inMemory: Contender = holdfastOver(
   "memory",
 );
 
-/** Two ways to lock with one store. */
+/** Ways to lock with one store. */
 export interface StorePair {
   readonly store: StoreName;
   /** The name of the store for readers. */
@@ -92,6 +92,8 @@ export interface StorePair {
   readonly holdfast: Contender;
   /** The usual way to lock with this store, without Holdfast. */
   readonly other: Contender;
+  /** A lock that people write by hand there, if that is usual, too. */
+  readonly byHand?: Contender;
 }
 
 /** All stores, of which each is a single server or file. */
@@ -100,6 +102,12 @@ export const storePairs: readonly StorePair[] = [
     ...{ store: "postgres", title: "PostgreSQL" },
     holdfast: holdfastOver("postgres", async () => (await import("./postgres.ts")).overPool, "postgres"),
     other: reference("pg_advisory_lock", async () => (await import("./postgres.ts")).advisory, "postgres"),
+  },
+  {
+    ...{ store: "mysql", title: "MariaDB" },
+    holdfast: holdfastOver("mysql", async () => (await import("./mysql.ts")).overPool, "mysql"),
+    other: reference("GET_LOCK()", async () => (await import("./mysql.ts")).getLock, "mysql"),
+    byHand: reference("row lease, polling", async () => (await import("./mysql.ts")).rowLease, "mysql"),
   },
   {
     ...{ store: "etcd", title: "etcd" },
@@ -118,7 +126,11 @@ export const storePairs: readonly StorePair[] = [
 ];
 
 /** Contenders for a single store of any kind. */
-export const inStores: readonly Contender[] = storePairs.flatMap(({ holdfast, other }) => [holdfast, other]);
+export const inStores: readonly Contender[] = storePairs.flatMap(({ holdfast, other, byHand }) => [
+  holdfast,
+  other,
+  ...(byHand ? [byHand] : []),
+]);
 
 /** Contenders for locks without waiting. */
 export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, ...bound];

@@ -22,8 +22,8 @@ export function storesPageOf(recording: Recording): string {
 
 const introduction = `# Benchmark of single stores: what does a lock cost in the store that I have?
 
-\`new Redlock([node])\` over one PostgreSQL, etcd, SQLite or Redis, and beside each the usual way to lock there, in
-one run. Figures are medians over its rounds, with quartiles in brackets; ratios are those of medians. Absolute figures
+\`new Redlock([node])\` over one PostgreSQL, MariaDB, etcd, SQLite or Redis, and beside each the usual way to lock
+there, in one run. Figures are medians over its rounds, with quartiles in brackets; ratios are those of medians. Absolute figures
 depend on the machine, and above all on its disk. [Single stores](../benchmark/method.md#single-stores) says what each lock
 gives, and how stores are measured. [Choose a store](../guarantees.md) by what it guarantees first.`;
 

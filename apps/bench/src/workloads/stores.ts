@@ -35,7 +35,7 @@ export const oneName: Workload = {
   ...{ name: "one-name", title: "One name that all workers want", ...everyContender },
   description:
     "The workers of two processes acquire the same name, hold it for a millisecond, release it, and want it again at once. " +
-    "`SET NX` and proper-lockfile do not wait: they try again every 10 ms. The worker that has just released the lock then " +
+    "`SET NX`, the row lease and proper-lockfile do not wait: they try again every 10 ms. The worker that has just released the lock then " +
     "usually gets it again at once, so that most waits are short, and the others long.",
   cells: cellsOf([2, 16], contestInStore),
   columns: [...contestColumns, "clientCpuUs", "serverCpuUs", "failed"],
