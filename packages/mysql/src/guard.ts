@@ -93,9 +93,13 @@ export function removeGuard(options: RemoveGuardOptions): readonly string[] {
 
 function checked(tables: readonly GuardedTable[]): readonly GuardedTable[] {
   if (!Array.isArray(tables) || tables.length === 0) throw new TypeError("tables must be a list of one table or more");
+  const names = new Set<string>();
   for (const table of tables) {
     assertOptions(table, ["database", "table", ...rules], "createGuard");
     checkType("table", "string", (table as Partial<GuardedTable>).table);
+    const name = qualifiedName(table);
+    if (names.has(name)) throw new RangeError(`tables must have each table once, not ${name} twice`);
+    names.add(name);
   }
   return tables;
 }

@@ -662,6 +662,7 @@ test.each<[string, object, string]>([
   ["no list", { tables: rule }, "tables must be a list of one table or more"],
   ["no name of a table", { tables: [{ name: "a" }] }, "table must be a string, not undefined"],
   ["no rule", { tables: [{ table: "t" }] }, "the table t needs one of column, name and expression, not 0"],
+  ["a table twice", { tables: [rule, rule] }, "tables must have each table once, not `accounts` twice"],
   ["two rules", { tables: [{ ...rule, column: "a" }] }, "needs one of column, name and expression, not 2"],
   ["another mode", { tables: [rule], mode: "log" }, 'mode must be "warn" or "refuse", not "log"'],
   ["an unknown option", { tables: [rule], modes: "warn" }, "did you mean mode"],
