@@ -2,7 +2,7 @@
  * For authors of adapters: what a lock node is, checks of its options and of the requests that it receives, and names for
  * the clients that it serves. Core itself sends only valid requests.
  */
-import { describeValue } from "./arguments.ts";
+import { assertOptions, checkInteger, describeValue } from "./arguments.ts";
 import { ConfigurationError } from "./errors.ts";
 import type { FloorRequest } from "./fence-floor.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
@@ -141,6 +141,32 @@ export function assertFloor({ floor, epoch }: FloorRequest): void {
 export function closedError(resources: readonly string[]): ConfigurationError {
   return new ConfigurationError("the node is closed: create another one", resources);
 }
+
+/**
+ * Checks the options of an adapter's `deleteUnused`, which deletes what the store keeps of names that nobody has claimed for
+ * some time: at least a minute.
+ *
+ * @throws {TypeError | RangeError} naming what is wrong
+ *
+ * @example
+ * ```ts
+ * import { assertDeleteUnused } from "@holdfast/core/node";
+ *
+ * async function deleteUnused(options: { readonly unusedForMs: number }) {
+ *   assertDeleteUnused(options);
+ *   // … delete
+ * }
+ * ```
+ */
+export function assertDeleteUnused(options: { readonly unusedForMs: number }): void {
+  assertOptions(options, ["unusedForMs"], "deleteUnused");
+  checkInteger("unusedForMs", options.unusedForMs);
+  if (options.unusedForMs < minuteMs) {
+    throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${options.unusedForMs}`);
+  }
+}
+
+const minuteMs = 60_000;
 
 function assertNames({ resources, owner, waiter }: NodeRequest & { readonly waiter?: string | undefined }): void {
   if (!(Array.isArray(resources) && resources.length > 0))

@@ -1,6 +1,5 @@
 import {
-  assertOptions,
-  checkInteger,
+  assertDeleteUnused,
   closedError,
   type Floor,
   type FloorRequest,
@@ -66,8 +65,6 @@ export interface EtcdNode extends LockNode {
   readonly suggestedTimeoutMs: number;
 }
 
-const minuteMs = 60_000;
-
 /** Replies took 100 to 140 ms at the 99th percentile on a small machine, and an election takes longer. */
 const suggestedTimeoutMs = 500;
 
@@ -109,11 +106,7 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
     scan: (request) => claims.scan(request),
     list: () => claims.list(),
     async deleteUnused(given) {
-      assertOptions(given, ["unusedForMs"], "deleteUnused");
-      checkInteger("unusedForMs", given.unusedForMs);
-      if (given.unusedForMs < minuteMs) {
-        throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${given.unusedForMs}`);
-      }
+      assertDeleteUnused(given);
       return claims.deleteUnused(given.unusedForMs);
     },
     watch: (resources, onReleased) => watches.watch(resources, onReleased),

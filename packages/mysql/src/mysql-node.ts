@@ -1,5 +1,12 @@
 import type { Lock } from "@holdfast/core";
-import { assertOptions, checkInteger, checkType, closedError, type LockNode, ServerCheck } from "@holdfast/core/node";
+import {
+  assertDeleteUnused,
+  assertOptions,
+  checkType,
+  closedError,
+  type LockNode,
+  ServerCheck,
+} from "@holdfast/core/node";
 import { Claims } from "./claims.ts";
 import { databaseOf, type MysqlClient } from "./client.ts";
 import { pageSize, statementsOver } from "./statements.ts";
@@ -91,8 +98,6 @@ export interface MysqlNode extends Required<Omit<LockNode, "watch">> {
   deleteUnused(options: DeleteUnusedOptions): Promise<number>;
 }
 
-const minuteMs = 60_000;
-
 /** A commit waits for the disk. */
 const suggestedTimeoutMs = 250;
 
@@ -154,11 +159,7 @@ export function mysqlNode(client: MysqlClient, options: MysqlNodeOptions = {}): 
       }
     },
     async deleteUnused(given) {
-      assertOptions(given, ["unusedForMs"], "deleteUnused");
-      checkInteger("unusedForMs", given.unusedForMs);
-      if (given.unusedForMs < minuteMs) {
-        throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${given.unusedForMs}`);
-      }
+      assertDeleteUnused(given);
       return claims.deleteUnused(given.unusedForMs);
     },
   };

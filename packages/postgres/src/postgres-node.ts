@@ -1,7 +1,7 @@
 import type { Lock } from "@holdfast/core";
 import {
+  assertDeleteUnused,
   assertOptions,
-  checkInteger,
   checkType,
   closedError,
   type Floor,
@@ -137,8 +137,6 @@ export interface PostgresNode
 }
 
 /** No claim takes longer, so that none still works with what it has read before a row was deleted. */
-const minuteMs = 60_000;
-
 /** About a thousand years, in milliseconds: timestamps of PostgreSQL do not reach much further back. */
 const millenniumMs = 1_000 * 365 * 86_400_000;
 
@@ -223,11 +221,7 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
       }
     },
     async deleteUnused(given) {
-      assertOptions(given, ["unusedForMs"], "deleteUnused");
-      checkInteger("unusedForMs", given.unusedForMs);
-      if (given.unusedForMs < minuteMs) {
-        throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${given.unusedForMs}`);
-      }
+      assertDeleteUnused(given);
       const [[count] = []] = await database.script(deletionOf(table, Math.min(given.unusedForMs, millenniumMs)));
       return Number(count);
     },
