@@ -50,11 +50,19 @@ test("running-both.md names the tested versions", async () => {
   }
 });
 
+/**
+ * Waits for the replies of all servers. Version 5 resolves when a majority has released. If the reply of another server then
+ * arrives during `quit()`, and asks for the text of the script, version 5 sends it over a closed connection, and `quit()` rejects.
+ */
+const afterReleases = `for (const _ of ["the hash", "the text"]) await Promise.all(clients.map((client) => client.ping()));
+`;
+
 /** Adapts the code: ports, the names of both versions of one package, and a database for each page. */
 function runnable(code: string, heading: string, page: string): string {
   const database = Object.keys(pages).indexOf(page);
   return servers
     .reduce((text, { port }, index) => text.replaceAll(`${7001 + index}`, `${port}`), code)
     .replace('from "redlock"', heading === "Version 4" ? 'from "redlock4"' : 'from "redlock5"')
+    .replace(/^(?=await redlock\.quit)/m, heading === "Version 5" ? afterReleases : "")
     .replaceAll("new Redis({ port })", `new Redis({ port, db: ${4 + database} })`);
 }
