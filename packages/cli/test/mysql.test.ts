@@ -1,6 +1,6 @@
-import { createTable } from "@holdfast/mysql";
+import { createGuard, createTable, removeGuard } from "@holdfast/mysql";
 import { afterAll, expect, test } from "vitest";
-import { mysqlUserOf, queryMysql, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
+import { mysqlUserOf, queryMysql, runMysqlClient, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { runCli } from "./support/program.ts";
 
 afterAll(stopSharedMysql);
@@ -51,4 +51,63 @@ test("doctor: examines a database, and leaves the rows of one name", async () =>
   const plain = "CONVERT(TRIM(LEADING X'09' FROM name) USING utf8mb4)"; // a resource, or its guard
   const rows = await queryMysql(uri, `SELECT DISTINCT ${plain} AS name FROM holdfast_locks WHERE name <> ''`);
   expect(rows).toEqual([{ name: "holdfast-doctor" }]);
+});
+
+test("guard --dialect mysql prints the migration of createGuard() for the client of the database", async () => {
+  const tables = [{ table: "invoices", expression: "CONCAT('invoice:', {row}.id, '$$')" }];
+  const args = ["--dialect", "mysql", "--table", "invoices", "--expression", tables[0]?.expression as string];
+  const { code, out } = await runCli(["guard", ...args, "--mode", "warn"]);
+  const statements = createGuard({ tables, mode: "warn" }).map((statement) => `${statement}\n$$$\n`);
+  expect({ code, out }).toEqual({ code: 0, out: `DELIMITER $$$\n${statements.join("")}DELIMITER ;\n` });
+
+  const named = ["--dialect", "mysql", "--table", "app.invoices"];
+  const removal = removeGuard({ tables: [{ database: "app", table: "invoices" }] }).map((each) => `${each}\n$$\n`);
+  expect((await runCli(["guard", "--remove", ...named])).out).toBe(`DELIMITER $$\n${removal.join("")}DELIMITER ;\n`);
+  const guarded = createGuard({ tables: [{ database: "app", table: "invoices", name: "a" }], database: "locks" });
+  const { out: elsewhere } = await runCli(["guard", ...named, "--name", "a", "--schema", "locks"]);
+  expect(elsewhere).toBe(`DELIMITER $$\n${guarded.map((each) => `${each}\n$$\n`).join("")}DELIMITER ;\n`);
+  expect(await runCli(["guard", ...named, "--name", "a"])).toMatchObject({
+    code: 64,
+    err: expect.stringContaining("name the database of the table of tokens with --schema"),
+  });
+});
+
+test("guard --check lists the tables of MySQL, and exits with 1 unless all of them refuse", async () => {
+  const check = async (...more: string[]) => {
+    const { code, out, err } = await runCli(["guard", "--check", "--node", uri, ...more]);
+    return { code, lines: out.replaceAll(/ +/g, " ").trimEnd().split("\n"), err };
+  };
+  const guard = async (...args: string[]) => {
+    await runMysqlClient(server, (await runCli(["guard", "--dialect", "mysql", ...args])).out);
+  };
+  expect(await check()).toEqual({ code: 1, lines: ["no table is guarded"], err: "" });
+  await queryMysql(
+    uri,
+    "CREATE TABLE invoices (id INT PRIMARY KEY)",
+    "CREATE TABLE `odd``parts` (`lo``ck` VARCHAR(100))",
+    "CREATE TABLE old (id INT) ENGINE = MyISAM",
+  );
+  await guard("--table", "invoices", "--expression", "CONCAT('invoice;', {row}.id)");
+  await guard("--table", "odd`parts", "--column", "lo`ck", "--mode", "warn");
+  await guard("--table", "old", "--name", "prüfer 🔒");
+  expect(await check()).toEqual({
+    code: 1,
+    lines: [
+      "table mode lock of a row",
+      "holdfast.invoices refuse expression CONCAT('invoice;', NEW.id)",
+      "holdfast.odd`parts warn column lo`ck",
+      "holdfast.old incomplete name prüfer 🔒",
+    ],
+    err: "",
+  });
+  expect((await check("--table", "invoices")).code).toBe(0);
+  expect((await check("--table", "holdfast.invoices", "--table", "none")).lines[2]).toBe("holdfast.none none");
+
+  await queryMysql(uri, "DROP TRIGGER holdfast_guard_invoices_delete");
+  expect(await check("--table", "invoices")).toMatchObject({
+    code: 1,
+    lines: [expect.anything(), expect.stringContaining("incomplete")],
+  });
+  await guard("--remove", "--table", "invoices", "--table", "odd`parts", "--table", "old");
+  expect((await check()).lines).toEqual(["no table is guarded"]);
 });

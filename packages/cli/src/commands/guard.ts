@@ -1,4 +1,3 @@
-import type { GuardedTable } from "@holdfast/postgres";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
@@ -21,6 +20,13 @@ interface GuardArguments extends ServerArguments {
   readonly remove: boolean | undefined;
   readonly check: boolean | undefined;
   readonly json: boolean | undefined;
+  readonly dialect: "postgres" | "mysql" | undefined;
+}
+
+/** The name of a table, as it was given. */
+interface NamedTable {
+  readonly schema?: string;
+  readonly table: string;
 }
 
 const ofMigration = ["column", "name", "expression", "mode", "schema"];
@@ -33,9 +39,9 @@ export const guardCommand: CommandModule<object, GuardArguments> = {
     withServerOptions(yargs)
       .usage(
         "$0 guard --table <table> (--column … | --name … | --expression …) [options]\n\n" +
-          "Prints the SQL of a migration for PostgreSQL: the tables then refuse writes of transactions that have\n" +
-          "not stated the fencing token of the row's lock, or an older one than is known. Needs no connection,\n" +
-          "unless --check lists the guarded tables of a database.",
+          "Prints the SQL of a migration for PostgreSQL, or for MySQL and MariaDB: the tables then refuse writes\n" +
+          "of transactions that have not stated the fencing token of the row's lock, or an older one than is\n" +
+          "known. Needs no connection, unless --check lists the guarded tables of a database.",
       )
       .options({
         table: { ...text, array: true, describe: "A table, as name or schema.name; repeated for each" },
@@ -43,63 +49,120 @@ export const guardCommand: CommandModule<object, GuardArguments> = {
         name: { ...text, describe: "The name of one lock for all rows" },
         expression: { ...text, describe: "An SQL expression over the columns for the name of the lock of each row" },
         mode: { choices: ["warn", "refuse"], describe: "What happens to other writes (default: refuse)" },
-        schema: { ...text, describe: "The schema of the table of tokens (default: public)" },
+        schema: {
+          ...text,
+          describe: "The schema or database of the table of tokens (default: public, or the current one)",
+        },
+        dialect: {
+          choices: ["postgres", "mysql"],
+          describe: "The SQL to print; mysql also for MariaDB (default: postgres)",
+        },
         remove: { type: "boolean", conflicts: ofMigration, describe: "Print the migration that removes it" },
         check: {
           type: "boolean",
-          conflicts: [...ofMigration, "remove"],
+          conflicts: [...ofMigration, "remove", "dialect"],
           describe: "List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse",
         },
         json: { ...json, implies: "check" },
       })
       .example("$0 guard --table invoices --expression \"'invoice:' || id\" --mode warn | psql -1 app", "")
+      .example(
+        "$0 guard --dialect mysql --table invoices --expression \"CONCAT('invoice:', {row}.id)\" | mysql app",
+        "",
+      )
       .example("$0 guard --check --node postgres://db.internal/app", "") as unknown as Argv<GuardArguments>,
   handler: async (args) => {
     const tables = (args.table ?? []).map(nameOf);
     if (args.check) process.exitCode = await check(args, tables);
-    else print(`${await migrationOf(args, tables)};`);
+    else print(await migrationOf(args, tables));
   },
 };
 
 /** @throws {UsageError} for a name of more than two parts */
-function nameOf(given: string): Pick<GuardedTable, "schema" | "table"> {
-  const [name = "", schema, more] = given.split(".").reverse();
-  if (more === undefined) return { ...(schema !== undefined && { schema }), table: name };
+function nameOf(given: string): NamedTable {
+  const [table = "", schema, more] = given.split(".").reverse();
+  if (more === undefined) return { ...(schema !== undefined && { schema }), table };
   throw new UsageError(`--table must be a name or schema.name, not ${JSON.stringify(given)}`);
 }
 
-async function migrationOf(args: GuardArguments, tables: readonly GuardedTable[]): Promise<string> {
-  const { createGuard, removeGuard } = await loadDriver("guarded tables", ["@holdfast/postgres"], () => {
-    return import("@holdfast/postgres");
-  });
-  if (tables.length === 0) throw new UsageError("name the tables to guard with --table");
-  if (args.remove) return withUsageErrors(() => removeGuard({ tables }));
+async function migrationOf(args: GuardArguments, names: readonly NamedTable[]): Promise<string> {
+  const { dialect = "postgres", mode } = args;
+  const { createGuard, removeGuard } = await migrations[dialect]();
+  if (names.length === 0) throw new UsageError("name the tables to guard with --table");
+  if (args.remove) return withUsageErrors(() => removeGuard(names));
   const given = (["column", "name", "expression"] as const).filter((rule) => args[rule] !== undefined);
   const [rule] = given;
   if (rule === undefined || given.length > 1) {
     throw new UsageError("name the lock of each row with one of --column, --name and --expression");
   }
-  const named = tables.map((each) => ({ ...each, [rule]: only(`--${rule}`, args[rule]) }));
+  const tables = names.map((each) => ({ ...each, [rule]: only(`--${rule}`, args[rule]) }));
   const schema = only("--schema", args.schema);
-  return withUsageErrors(() => createGuard({ tables: named, mode: args.mode, schema }));
+  if (dialect === "mysql" && schema === undefined && names.some((each) => each.schema !== undefined)) {
+    throw new UsageError("name the database of the table of tokens with --schema, as --table names one");
+  }
+  return withUsageErrors(() => createGuard({ tables, mode, schema }));
+}
+
+interface Migrations {
+  createGuard(options: {
+    readonly tables: readonly NamedTable[];
+    readonly mode: GuardArguments["mode"];
+    readonly schema: string | undefined;
+  }): string;
+  removeGuard(tables: readonly NamedTable[]): string;
+}
+
+/** The migrations in each dialect, as scripts for the client of the database. */
+const migrations: Readonly<Record<NonNullable<GuardArguments["dialect"]>, () => Promise<Migrations>>> = {
+  async postgres() {
+    const { createGuard, removeGuard } = await loadDriver("guarded tables", ["@holdfast/postgres"], () => {
+      return import("@holdfast/postgres");
+    });
+    return {
+      createGuard: (options) => `${createGuard(options)};`,
+      removeGuard: (tables) => `${removeGuard({ tables })};`,
+    };
+  },
+  async mysql() {
+    const { createGuard, removeGuard } = await loadDriver("guarded tables", ["@holdfast/mysql"], () => {
+      return import("@holdfast/mysql");
+    });
+    const named = (tables: readonly NamedTable[]) =>
+      tables.map(({ schema, ...table }) => ({ ...table, database: schema }));
+    return {
+      createGuard: ({ tables, mode, schema }) =>
+        delimited(createGuard({ tables: named(tables), mode, database: schema })),
+      removeGuard: (tables) => delimited(removeGuard({ tables: named(tables) })),
+    };
+  },
+};
+
+/** Returns a script for the client of MySQL or MariaDB, which takes a semicolon in a trigger for the end of the statement. */
+function delimited(statements: readonly string[]): string {
+  let delimiter = "$$";
+  while (statements.some((statement) => statement.includes(delimiter))) delimiter += "$";
+  const lines = statements.map((statement) => `${statement}\n${delimiter}`);
+  return [`DELIMITER ${delimiter}`, ...lines, "DELIMITER ;"].join("\n");
 }
 
 /** Lists the guarded tables, and returns whether they refuse, as an exit code. */
-async function check(args: GuardArguments, wanted: readonly GuardedTable[]): Promise<number> {
+async function check(args: GuardArguments, wanted: readonly NamedTable[]): Promise<number> {
   const servers = await withUsageErrors(async () => openServers(await readServerOptions(args, process.env)));
   try {
     const [server, ...others] = servers.filter(({ guards }) => guards !== undefined);
     if (server?.guards === undefined || others.length > 0) {
-      throw new UsageError("name one database with --node postgres://…");
+      throw new UsageError("name one database with --node postgres://… or mysql://…");
     }
     await untilConnected(setsOf(servers, undefined));
     if (!(await server.firstConnection)) {
       throw new Failure(`could not list the guarded tables${connectionProblems([server])}`, exitCodes.noQuorum);
     }
-    const found = await server.guards().catch((error: Error) => {
+    const { defaultSchema, list } = server.guards;
+    const found = await list().catch((error: Error) => {
       throw new Failure(`could not list the guarded tables\n  ${reasonOf(error)}`, exitCodes.misconfigured);
     });
-    const listed = wanted.length === 0 ? found : wanted.map((each) => factsOf(each, found));
+    const listed =
+      wanted.length === 0 ? found : wanted.map(({ schema = defaultSchema, table }) => factsOf(schema, table, found));
     print(args.json ? JSON.stringify({ tables: listed }) : textOf(listed));
     return listed.length > 0 && listed.every(({ mode }) => mode === "refuse") ? exitCodes.ok : exitCodes.no;
   } finally {
@@ -107,7 +170,7 @@ async function check(args: GuardArguments, wanted: readonly GuardedTable[]): Pro
   }
 }
 
-function factsOf({ schema = "public", table }: GuardedTable, found: readonly GuardFacts[]): GuardFacts {
+function factsOf(schema: string, table: string, found: readonly GuardFacts[]): GuardFacts {
   const facts = found.find((each) => each.schema === schema && each.table === table);
   return facts ?? { schema, table, mode: "none", lock: null };
 }

@@ -28,8 +28,8 @@ export interface Server {
   examine(options: ExamineOptions): Promise<ServerView>;
   /** The table that the server stores locks in, if users have to create one. */
   readonly table?: ServerTable;
-  /** Lists the guarded tables of a database that can have some. */
-  guards?(): Promise<readonly GuardFacts[]>;
+  /** The guarded tables of a database that can have some. */
+  readonly guards?: GuardList;
   /** Closes the node and the connections. Afterwards they do not keep the process alive. */
   close(): Promise<void>;
 }
@@ -78,12 +78,21 @@ export interface ServerTable {
   create(): Promise<boolean>;
 }
 
+/** The tables of a database that refuse stale writers. */
+export interface GuardList {
+  /** The schema of tables that are named without one. */
+  readonly defaultSchema: string;
+  /** Lists the tables that the user may examine. */
+  list(): Promise<readonly GuardFacts[]>;
+}
+
 /** A table that refuses stale writers, or could. */
 export interface GuardFacts {
+  /** The schema of the table: in MySQL and MariaDB, its database. */
   readonly schema: string;
   readonly table: string;
-  /** The answer to a write without a valid token; none if the guard is disabled, or there is none. */
-  readonly mode: "warn" | "refuse" | "disabled" | "none";
+  /** The answer to a write without a valid token; none if triggers are disabled or missing, or there is no guard. */
+  readonly mode: "warn" | "refuse" | "disabled" | "incomplete" | "none";
   /** How the lock of a row is found; null if unknown. */
   readonly lock: string | null;
 }

@@ -1,4 +1,6 @@
 /** Starts MySQL and MariaDB servers with all kinds of problems, and repairs or stops them at the end of the test. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { createTable } from "@holdfast/mysql";
 import { startTamperingProxy } from "@holdfast/testkit";
 import { type MysqlServer, startMysqlServer } from "@holdfast/testkit/mysql-server";
@@ -43,6 +45,14 @@ export async function queryMysql(uri: string, ...statements: readonly string[]):
   } finally {
     await connection.end();
   }
+}
+
+/** Runs a script by the client program of MariaDB or MySQL. */
+export async function runMysqlClient({ port }: MysqlServer, script: string): Promise<void> {
+  const args = ["--no-defaults", "--protocol=tcp", "--host=127.0.0.1", `--port=${port}`, "--user=holdfast", "holdfast"];
+  const running = promisify(execFile)("mysql", [...args, "--default-character-set=utf8mb4"]);
+  running.child.stdin?.end(script);
+  await running;
 }
 
 /** Sets a global variable of the shared server until the end of the test, and returns the address of the server. */

@@ -4,6 +4,7 @@ import { databaseServer } from "../database/database-server.ts";
 import { loadDriver } from "../load-driver.ts";
 import { connectTimeoutMs, type ServerKind, type TlsOptions } from "../server.ts";
 import { examineMysql } from "./examine-mysql.ts";
+import { mysqlGuards } from "./guards.ts";
 import { type MysqlAddress, mysqlAddresses } from "./mysql-address.ts";
 import { mysqlTable } from "./mysql-table.ts";
 
@@ -17,11 +18,11 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
       () => Promise.all([import("mysql2/promise"), import("@holdfast/mysql")]),
     );
     return (address) => {
-      const { name, socketPath, table: tableName } = address;
+      const { name, socketPath, database, table: tableName } = address;
       const pool = driver.createPool(configOf(address, tls));
       const node = mysqlNode(pool, { name, table: tableName });
       const table = mysqlTable(pool, address, createTable({ table: tableName }));
-      return databaseServer({
+      const server = databaseServer({
         node,
         table,
         examine: (options) => examineMysql({ pool, node, table }, options),
@@ -32,6 +33,7 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
         isSocket: socketPath !== undefined,
         misaddressed: /does not support secure connection/,
       });
+      return { ...server, guards: mysqlGuards(pool, database) };
     };
   },
 };

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { GuardFacts } from "../server.ts";
+import type { GuardFacts, GuardList } from "../server.ts";
 
 /** The triggers of a table and of its partitions. A partition has a copy of those for rows. */
 const lookup = `
@@ -12,8 +12,13 @@ const lookup = `
   FROM pg_trigger AS guard JOIN pg_class ON pg_class.oid = guard.tgrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
   WHERE guard.tgname = 'holdfast_guard' AND guard.tgparentid = 0 ORDER BY nspname, relname`;
 
-/** Lists the tables that refuse stale writers, or warn of them. */
-export async function listGuards(pool: pg.Pool): Promise<readonly GuardFacts[]> {
-  const { rows } = await pool.query<GuardFacts>(lookup);
-  return rows.map(({ schema, table, mode, lock }) => ({ schema, table, mode, lock }));
+/** Returns the tables that refuse stale writers, or warn of them. */
+export function postgresGuards(pool: pg.Pool): GuardList {
+  return {
+    defaultSchema: "public",
+    async list() {
+      const { rows } = await pool.query<GuardFacts>(lookup);
+      return rows.map(({ schema, table, mode, lock }) => ({ schema, table, mode, lock }));
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { databaseServer } from "../database/database-server.ts";
 import { loadDriver } from "../load-driver.ts";
 import { connectTimeoutMs, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
-import { listGuards } from "./guards.ts";
+import { postgresGuards } from "./guards.ts";
 import { type PostgresAddress, postgresAddresses } from "./postgres-address.ts";
 import { postgresTable } from "./postgres-table.ts";
 
@@ -35,7 +35,7 @@ export const postgresKind: ServerKind<PostgresAddress> = {
         isSocket: name.startsWith("/"),
         misaddressed: /does not support SSL/,
       });
-      return { ...server, guards: () => listGuards(pool) };
+      return { ...server, guards: postgresGuards(pool) };
     };
   },
 };
