@@ -220,9 +220,11 @@ export function isOfStatement(error: unknown): boolean {
 
 /** Returns the number of an error message of the server; 0 for other errors. Many libraries wrap it in one of their own. */
 export function numberOf(error: unknown): number {
-  for (const each of [error, Object(error).cause, Object(error).meta]) {
-    const { errno } = Object(each) as { readonly errno?: unknown };
-    if (typeof errno === "number" && errno > 0) return errno;
+  const { cause, meta } = Object(error) as { readonly cause?: unknown; readonly meta?: unknown };
+  const ofPrisma = Object(meta).driverAdapterError?.cause;
+  for (const each of [error, cause, ofPrisma]) {
+    const number = Number(Object(each).errno ?? Object(each).originalCode);
+    if (number > 0) return number;
   }
   return 0;
 }

@@ -83,7 +83,10 @@ async function assertInTransaction(send: RunStatement): Promise<void> {
 /** Returns the first value of each row of a result. */
 export function firstValues(rows: unknown): string[] {
   if (!Array.isArray(rows)) throw refusal("a function that resolves with anything but an array of rows");
-  return rows.map((row) => String(Object.values(Object(row))[0]));
+  return rows.map((row) => {
+    const [value] = Object.values(Object(row));
+    return String(value instanceof Uint8Array ? Buffer.from(value) : value);
+  });
 }
 
 const withoutTransaction = "a client without a transaction: run START TRANSACTION first";

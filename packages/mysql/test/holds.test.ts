@@ -200,6 +200,16 @@ describe("transactions", () => {
       const wrapping = (text: string) => run(text).catch((cause) => Promise.reject(new Error("failed", { cause })));
       expect(await node.holds(wrapping, lock)).toBe(true);
       expect(await node.holds(wrapping, { ...lock, owner: "another" })).toBe(false);
+      // As Prisma does.
+      const asPrisma = async (text: string) => {
+        const rows = await run(text).catch(({ errno }) => {
+          throw Object.assign(new Error("failed"), {
+            meta: { driverAdapterError: { cause: { originalCode: `${errno}` } } },
+          });
+        });
+        return Array.isArray(rows) ? rows.map((row) => Object.values(row).map((value) => Buffer.from(`${value}`))) : [];
+      };
+      expect(await node.holds(asPrisma, lock)).toBe(true);
     });
   });
 
