@@ -154,8 +154,8 @@ export function emptyTally(): Tally {
     ...(Object.fromEntries(counts.map((count) => [count, 0])) as Record<Count, number>),
     faults: {},
     violations: violations as Record<Checker, FoundBy>,
-    lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
-    nonrepeatableReads: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
+    lostUpdates: { "is guarded": 0, "checks all": 0, "checks writes": 0, "checks nothing": 0 },
+    nonrepeatableReads: { "is guarded": 0, "checks all": 0, "checks writes": 0, "checks nothing": 0 },
   };
 }
 

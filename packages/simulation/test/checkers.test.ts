@@ -105,7 +105,7 @@ describe("check()", () => {
     const judge = (startedAtMs: number, votesFromMs: number | undefined): string[] => {
       const times = { startedAtMs, grantedAtMs: startedAtMs + 1, seenValid: undefined };
       const locks = [lock("1.1", { fence: 9, grantedAtMs: 1 }), later("2.1", { fence: 5, ...times })];
-      const lostUpdates = [{ atMs: 99, storage: "checks all" as const, resource: "stock", lost: "1.1", by: "2.1" }];
+      const lostUpdates = [{ atMs: 99, storage: "is guarded" as const, resource: "stock", lost: "1.1", by: "2.1" }];
       const counterLosses = [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }];
       return check({ ...uneventful, locks, lostUpdates, counterLosses }).map(({ checker }) => checker);
     };
@@ -118,7 +118,7 @@ describe("check()", () => {
 
   it("check() finds a nonrepeatable read only in the storage that checks every token", () => {
     const changed = { atMs: 5, resource: "stock", reader: "1.1", writer: "2.1" };
-    expect(found({ nonrepeatableReads: [{ ...changed, storage: "checks all" }] })).toEqual([
+    expect(found({ nonrepeatableReads: [{ ...changed, storage: "is guarded" }] })).toEqual([
       "5 fenced storage: lock 2.1 changed stock between two reads of lock 1.1, in a storage that checks every token",
     ]);
     expect(found({ nonrepeatableReads: [{ ...changed, storage: "checks writes" }] })).toEqual([]);
@@ -126,7 +126,7 @@ describe("check()", () => {
 
   it("check() finds a lost update only in the storage that checks every token", () => {
     const lost = { atMs: 5, resource: "stock", lost: "1.1", by: "2.1" };
-    expect(found({ lostUpdates: [{ ...lost, storage: "checks all" }] })).toEqual([
+    expect(found({ lostUpdates: [{ ...lost, storage: "is guarded" }] })).toEqual([
       "5 fenced storage: lock 2.1 overwrote the update of lock 1.1 on stock, in a storage that checks every token",
     ]);
     expect(

@@ -10,8 +10,13 @@ describe("faultClasses", () => {
   it("faultClasses.survivable violates no checker and loses no update in any storage", async () => {
     const tally = await simulateSeeds({ faults: "survivable", count: many });
     expect(unexpectedViolations("survivable", tally)).toEqual([]);
-    expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
-    expect(tally.nonrepeatableReads).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
+    expect(tally.lostUpdates).toEqual({ "is guarded": 0, "checks all": 0, "checks writes": 0, "checks nothing": 0 });
+    expect(tally.nonrepeatableReads).toEqual({
+      "is guarded": 0,
+      "checks all": 0,
+      "checks writes": 0,
+      "checks nothing": 0,
+    });
     expect(tally.sharedLocks).toBeGreaterThan(many);
     const kinds = ordinaryKinds.map((kind) => (kind === "delayed restart" ? "node crash" : kind));
     const rare = kinds.filter((kind) => (tally.faults[kind] ?? 0) < many / 10);
@@ -25,6 +30,7 @@ describe("faultClasses", () => {
     expect(unexpectedViolations("lock-breaking", tally)).toEqual([]);
     expect(tally.violations["mutual exclusion"].runs).toBeGreaterThan(0);
     expect(tally.violations["fence order"].runs).toBe(0);
+    expect(tally.lostUpdates["is guarded"]).toBe(0);
     expect(tally.lostUpdates["checks all"]).toBe(0);
     expect(tally.lostUpdates["checks writes"]).toBeGreaterThan(0);
     expect(tally.lostUpdates["checks nothing"]).toBeGreaterThan(tally.lostUpdates["checks writes"]);

@@ -248,11 +248,32 @@ describe("trace", () => {
     const newer = trace?.leases[1];
     const late = trace?.accesses.filter(({ kind }) => kind === "write")[0];
     expect(late?.results).toMatchObject({
+      "is guarded": { outcome: "refused", highest: newer?.fence },
       "checks all": { outcome: "refused", highest: newer?.fence, writtenBy: newer?.attempt, lost: undefined },
       "checks writes": { outcome: "refused", highest: newer?.fence },
       "checks nothing": { outcome: "accepted", highest: 0, lost: newer?.attempt, writtenBy: "1.1" },
     });
     expect(history.lostUpdates).toHaveLength(1);
+  });
+
+  it("trace shows what each storage does with accesses that show no token", async () => {
+    const faults: Fault[] = [{ kind: "late access", client: "client 1", access: 2, byMs: 2000 }];
+    const scenario = scene(faults, update({ thinkMs: 100, forgetsToken: true }));
+    const { history, trace, violations } = await simulate(scenario, { trace: true });
+    const [read, write] = trace?.accesses.filter(({ client }) => client === "client 1") ?? [];
+    expect([read?.fence, write?.fence]).toEqual([undefined, undefined]);
+    expect(read?.results).toMatchObject({
+      "is guarded": { outcome: "accepted" },
+      "checks all": { outcome: "accepted" },
+    });
+    const newer = trace?.leases[1]?.attempt;
+    expect(write?.results).toMatchObject({
+      "is guarded": { outcome: "refused", writtenBy: newer },
+      "checks all": { outcome: "accepted", lost: newer },
+      "checks nothing": { outcome: "accepted", lost: newer },
+    });
+    expect(history.lostUpdates.map(({ storage }) => storage)).not.toContain("is guarded");
+    expect(violations).toEqual([]);
   });
 
   it.each(classes)("trace shows the locks and lost updates of the history, with %s faults", async (faults) => {

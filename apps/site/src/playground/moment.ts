@@ -246,7 +246,7 @@ function cutsAt({ index, atMs }: Now): Cut[] {
   return [...cuts.values()];
 }
 
-const storageKinds: readonly StorageKind[] = ["checks nothing", "checks writes", "checks all"];
+const storageKinds: readonly StorageKind[] = ["checks nothing", "checks writes", "checks all", "is guarded"];
 
 /** The access to the storages that arrived last, and the storages after it. */
 interface Stored {

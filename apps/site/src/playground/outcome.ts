@@ -26,7 +26,7 @@ function storageOutcome(trace: Trace): string {
   const { storages } = momentAt(trace, trace.endedAtMs);
   const lostBy = (kind: StorageKind): number => storages.find((storage) => storage.kind === kind)?.lostUpdates ?? 0;
   const refused = trace.accesses.filter(({ results }) => results?.["checks all"].outcome === "refused");
-  const tokens = [...new Set(refused.map(({ fence }) => fence))];
+  const tokens = [...new Set(refused.flatMap(({ fence }) => fence ?? []))];
   const refusal =
     tokens.length === 0 ? "" : `: the storage refused ${tokens.length === 1 ? "token" : "tokens"} ${listed(tokens)}`;
   const kinds = storagesToShow(trace);
@@ -36,7 +36,10 @@ function storageOutcome(trace: Trace): string {
     : "";
   const without = lostBy("checks nothing");
   const lost = without === 0 ? "no update was lost" : `${counted(without, "update")} lost`;
-  return `Without fencing, ${lost}${writes}; with fencing, ${lostBy("checks all") || "none"}${refusal}.`;
+  const guarded = kinds.includes("is guarded")
+    ? `; in the guarded table, ${lostBy("is guarded") || "none"}: it refused what showed no token`
+    : "";
+  return `Without fencing, ${lost}${writes}; with fencing, ${lostBy("checks all") || "none"}${refusal}${guarded}.`;
 }
 
 /** The most tokens that a sentence names. */

@@ -317,9 +317,13 @@ function clientOfAttempt(attempt: string | undefined, { leases }: Trace): string
 function describeAccess({ kind, client, fence, results }: AccessTrace, storage: StorageKind): string {
   const { outcome, lost, highest } = results?.[storage] ?? {};
   if (outcome === "skipped") return `${client} does not write: its read was refused.`;
-  if (outcome === "refused") return `Refused to ${kind} for ${client}: it has seen token ${highest}, above ${fence}.`;
+  const shown = fence === undefined ? "no token" : `token ${fence}`;
+  if (outcome === "refused") {
+    const reason = fence === undefined ? "it shows no token" : `it has seen token ${highest}, above ${fence}`;
+    return `Refused to ${kind} for ${client}: ${reason}.`;
+  }
   const past = { read: "Read", write: "Written", "read again": "Read again" }[kind];
-  return `${past} by ${client}, token ${fence}${lost === undefined ? "." : `: the update of lock ${lost} is lost.`}`;
+  return `${past} by ${client}, ${shown}${lost === undefined ? "." : `: the update of lock ${lost} is lost.`}`;
 }
 
 interface TrafficProps {

@@ -39,9 +39,9 @@ function critiqued(id: string, caseTitle: string, locks = 2): Story {
   return { ...textOf(id), scenario, end: { violated, losers, locks } };
 }
 
-/** A story of which the simulation has no case. All its updates survive, and no promise is violated. */
-function told(id: string, scenario: Scenario, locks: number): Story {
-  return { ...textOf(id), scenario, end: { violated: [], losers: [], locks } };
+/** A story of which the simulation has no case. Unless said otherwise, all updates survive, and no promise is violated. */
+function told(id: string, scenario: Scenario, locks: number, end: Partial<StoryEnd> = {}): Story {
+  return { ...textOf(id), scenario, end: { violated: [], losers: [], locks, ...end } };
 }
 
 function textOf(id: string): StoryText {
@@ -85,6 +85,15 @@ export const stories: readonly Story[] = [
   critiqued("pause", "A client is paused after the check, and before the write"),
   critiqued("late-write", "A write that is delayed past the ttl"),
   critiqued("late-write-between", "A late write, between the read and the write of the next holder"),
+  told(
+    "guarded-table",
+    scene(
+      [[update({ thinkMs: 100, forgetsToken: true })], [update({ afterMs: 50, thinkMs: 100 })]],
+      [{ kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 }],
+    ),
+    2,
+    { violated: ["mutual exclusion"], losers: ["checks all", "checks writes", "checks nothing"] },
+  ),
   critiqued("node-clock", "The clock of node C jumps forward"),
   told(
     "client-clock",

@@ -33,6 +33,13 @@ export const storyTexts: readonly StoryText[] = [
       "it: reads must show the token, too.",
   },
   {
+    id: "guarded-table",
+    title: "A statement that forgets the token",
+    watch:
+      "Client 1 is paused past its ttl, and its late write shows no token. A condition in each statement is only as good as the " +
+      "statement that lacks it: the update of client 2 is lost. The guarded table refuses what shows no token.",
+  },
+  {
     id: "node-clock",
     title: "The clock of a node jumps",
     watch:

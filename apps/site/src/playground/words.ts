@@ -17,10 +17,15 @@ export const storageNames: Readonly<Record<StorageKind, string>> = {
   "checks nothing": "Without fencing",
   "checks writes": "Fencing of writes only",
   "checks all": "With fencing",
+  "is guarded": "Guarded table",
 };
 
-/** Returns the storages to show: the one that checks only writes is shown if it does not do as well as the one that checks all. */
+/**
+ * Returns the storages to show: the guarded one if a client forgets its token, and the one that checks only writes if it does
+ * not do as well as the one that checks all.
+ */
 export function storagesToShow({ accesses }: Trace): readonly StorageKind[] {
+  if (accesses.some(({ fence }) => fence === undefined)) return ["checks nothing", "checks all", "is guarded"];
   const loses = accesses.some(({ results }) => results?.["checks writes"].lost !== undefined);
   return loses ? ["checks nothing", "checks writes", "checks all"] : ["checks nothing", "checks all"];
 }

@@ -73,8 +73,9 @@ describe("momentAt()", () => {
       { kind: "checks nothing", updates: 2, lostUpdates: 1, refusals: 0, values: [{ value: 1, writtenBy: "1.1" }] },
       { kind: "checks writes", updates: 1, lostUpdates: 0, refusals: 1, values: [{ value: 1 }] },
       { kind: "checks all", updates: 1, lostUpdates: 0, refusals: 1, values: [{ value: 1 }] },
+      { kind: "is guarded", updates: 1, lostUpdates: 0, refusals: 1, values: [{ value: 1 }] },
     ]);
-    expect(momentAt(trace, 0).storages).toMatchObject([{ updates: 0 }, { updates: 0 }, { updates: 0 }]);
+    expect(momentAt(trace, 0).storages).toMatchObject(Array(4).fill({ updates: 0 }));
   });
 
   it("momentAt() shows nodes that are down or guarded, cut links and wrong clocks", async () => {

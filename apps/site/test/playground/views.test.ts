@@ -93,6 +93,11 @@ describe("outcomeOf()", () => {
         "with fencing of writes only, 1; with fencing, none: the storage refused token 1753.",
     ],
     [
+      "guarded-table",
+      "Two clients believed that they held the lock at the same time. Without fencing, 1 update was lost; " +
+        "with fencing, 1; in the guarded table, none: it refused what showed no token.",
+    ],
+    [
       "split-vote",
       "3 locks were granted, and no two clients held the lock at the same time. No storage lost an update.",
     ],

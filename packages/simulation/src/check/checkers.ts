@@ -118,7 +118,7 @@ function unfenced({ lostUpdates, nonrepeatableReads, locks, counterLosses }: His
     };
   });
   return [...lost, ...changed]
-    .filter(({ storage, one, other }) => storage === "checks all" && areOrdered(one, other))
+    .filter(({ storage, one, other }) => storage === "is guarded" && areOrdered(one, other))
     .map(({ atMs, what }) => ({ atMs, what: `${what}, in a storage that checks every token` }));
 }
 

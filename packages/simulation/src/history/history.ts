@@ -221,8 +221,11 @@ export interface Completion {
   readonly calls: number;
 }
 
-/** How a kind of storage treats fencing tokens. */
-export type StorageKind = "checks all" | "checks writes" | "checks nothing";
+/**
+ * How a kind of storage treats fencing tokens. Those that check can only check what they are shown, except for the guarded one:
+ * it refuses writes that show no token.
+ */
+export type StorageKind = "is guarded" | "checks all" | "checks writes" | "checks nothing";
 
 /** An update that another write replaced without having read it. */
 export interface LostUpdate {

@@ -210,8 +210,8 @@ export interface AccessTrace {
   readonly client: string;
   /** The attempt that won its lock. */
   readonly attempt: string;
-  /** Its fencing token. */
-  readonly fence: number;
+  /** The fencing token that it shows; undefined if the client forgets it. */
+  readonly fence: number | undefined;
   /** The resource. */
   readonly resource: string;
   /** The kind of access. */

@@ -116,6 +116,8 @@ export interface Operation {
   readonly updates?: number;
   /** The time between the two accesses of an update, in milliseconds; a list has one entry for each update. Default 1. */
   readonly thinkMs?: number | readonly number[];
+  /** Whether the worker forgets to show its fencing token to the storages. Default false. */
+  readonly forgetsToken?: boolean;
   /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
   readonly extendMs?: number;
   /** Nested operations that the worker performs afterwards under the lock, one after another. Default: none. */

@@ -17,11 +17,20 @@ interface Register {
   readonly highest: Record<LockMode, number>;
 }
 
-const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
+const kinds: readonly StorageKind[] = ["is guarded", "checks all", "checks writes", "checks nothing"];
+
+/** What a client accesses, and how. */
+export interface Target {
+  readonly lock: HeldRecord;
+  readonly resource: string;
+  /** Whether it forgets to show its token. */
+  readonly forgetsToken: boolean;
+}
 
 /**
- * The data that the locks protect, on a separate network: three storages that receive the same accesses at the same
- * moments. One checks the token of every access, reads included; one checks only writes; one checks nothing. A check
+ * The data that the locks protect, on a separate network: four storages that receive the same accesses at the same
+ * moments. One checks the token of every access, reads included, and refuses writes without one, as a guarded table does; the
+ * next one checks what tokens it is shown, as conditions in statements do; one checks only writes; one checks nothing. A check
  * refuses late writers after a newer read or write, and late readers after a newer write.
  */
 export class Storage {
@@ -41,29 +50,29 @@ export class Storage {
   }
 
   /** Reads a value that the lock protects. */
-  read(lock: HeldRecord, resource: string): Promise<Seen> {
-    return this.#access(lock, "read", resource, (kind) => this.#read(kind, lock, resource));
+  read(target: Target): Promise<Seen> {
+    return this.#access(target, "read", (kind) => this.#read(kind, target));
   }
 
   /** Reads a value once more, to see whether it has changed. */
-  readAgain(lock: HeldRecord, resource: string, seen: Seen): Promise<Seen> {
-    return this.#access(lock, "read again", resource, (kind) => this.#readAgain(kind, lock, resource, seen[kind]));
+  readAgain(target: Target, seen: Seen): Promise<Seen> {
+    return this.#access(target, "read again", (kind) => this.#readAgain(kind, target, seen[kind]));
   }
 
   /** Replaces the value in each storage that did not refuse the read. */
-  write(lock: HeldRecord, resource: string, seen: Seen): Promise<Seen> {
-    return this.#access(lock, "write", resource, (kind) => this.#write(kind, lock, resource, seen[kind]));
+  write(target: Target, seen: Seen): Promise<Seen> {
+    return this.#access(target, "write", (kind) => this.#write(kind, target, seen[kind]));
   }
 
   /** Makes an access: there and back over the network. */
   #access(
-    lock: HeldRecord,
+    { lock, resource, forgetsToken }: Target,
     kind: AccessTrace["kind"],
-    resource: string,
     perform: (kind: StorageKind) => AccessResult,
   ): Promise<Seen> {
     const { world, recorder } = this.#network;
-    const { process, attempt, fence } = lock;
+    const { process, attempt } = lock;
+    const fence = forgetsToken ? undefined : lock.fence;
     process.beforeActing();
     lock.believe();
     recorder.log(process.nowMs, process.name, () => `${describeAccess(kind, resource)} under lock ${attempt}`);
@@ -82,14 +91,15 @@ export class Storage {
     });
   }
 
-  #read(kind: StorageKind, lock: HeldRecord, resource: string): AccessResult {
+  #read(kind: StorageKind, { lock, resource, forgetsToken }: Target): AccessResult {
     const register = this.#register(kind, resource);
-    const isRefused = kind === "checks all" && !this.#admits(register, lock, kind);
-    return resultOf(register, isRefused ? "refused" : "accepted");
+    const isChecked = !forgetsToken && (kind === "is guarded" || kind === "checks all");
+    return resultOf(register, isChecked && !this.#admits(register, lock, kind) ? "refused" : "accepted");
   }
 
-  #readAgain(kind: StorageKind, lock: HeldRecord, resource: string, before: AccessResult): AccessResult {
-    const result = this.#read(kind, lock, resource);
+  #readAgain(kind: StorageKind, target: Target, before: AccessResult): AccessResult {
+    const { lock, resource } = target;
+    const result = this.#read(kind, target);
     if (before.outcome !== "accepted" || result.outcome !== "accepted" || result.value === before.value) return result;
     const { lastLock: writer } = this.#register(kind, resource);
     const { world, recorder } = this.#network;
@@ -99,10 +109,16 @@ export class Storage {
     return result;
   }
 
-  #write(kind: StorageKind, lock: HeldRecord, resource: string, basis: AccessResult): AccessResult {
+  #write(kind: StorageKind, { lock, resource, forgetsToken }: Target, basis: AccessResult): AccessResult {
     const register = this.#register(kind, resource);
     if (basis.outcome !== "accepted") return resultOf(register, "skipped");
-    if (kind !== "checks nothing" && !this.#admits(register, lock, kind)) return resultOf(register, "refused");
+    const isAdmitted = forgetsToken
+      ? kind !== "is guarded"
+      : kind === "checks nothing" || this.#admits(register, lock, kind);
+    if (!isAdmitted) {
+      if (forgetsToken) this.#log(() => `(${kind}) refuses lock ${lock.attempt}: it shows no token`);
+      return resultOf(register, "refused");
+    }
     const lost = basis.value === register.lastWrite ? undefined : register.lastLock;
     if (lost !== undefined) {
       const { world, recorder } = this.#network;
@@ -121,7 +137,8 @@ export class Storage {
     const { highest } = register;
     const isNew = mode === "shared" ? fence > highest.exclusive : fence >= highest.exclusive && fence > highest.shared;
     if (isNew) highest[mode] = Math.max(highest[mode], fence);
-    else {
+    else if (kind !== "is guarded") {
+      // The guarded storage treats tokens in the same way.
       const shown = mode === "shared" ? highest.exclusive : Math.max(highest.exclusive, highest.shared);
       this.#log(() => `(${kind}) refuses lock ${attempt}, fence ${fence}: it was shown ${shown}`);
     }

@@ -3,6 +3,7 @@ import type { HeldRecord } from "../history/recorder.ts";
 import type { Waiter, Waiters } from "../history/waiters.ts";
 import type { Operation } from "../scenario/scenario.ts";
 import type { Session, StagedClient } from "./staged-client.ts";
+import type { Target } from "./storage.ts";
 
 /** The abort reason of a caller that gives up. */
 const gaveUp = new Error("gave up waiting");
@@ -89,7 +90,8 @@ async function hold(
     for (let update = 0; update < (operation.updates ?? 1); update++) {
       const thinkMs = thinkMsOf(operation, update);
       for (const resource of operation.resources) {
-        if (!(await updateOnce(place, thinkMs, record, resource))) return record;
+        const target = { lock: record, resource, forgetsToken: operation.forgetsToken ?? false };
+        if (!(await updateOnce(place, thinkMs, target))) return record;
       }
       if (operation.extendMs !== undefined) await lock.extend({ ttlMs: operation.extendMs });
     }
@@ -115,15 +117,15 @@ function thinkMsOf({ thinkMs = 1 }: Operation, update: number): number {
 async function updateOnce(
   { process, storage, settings }: StagedClient,
   thinkMs: number,
-  lock: HeldRecord,
-  resource: string,
+  target: Target,
 ): Promise<boolean> {
+  const { lock } = target;
   if (!lock.look(settings.marginMs)) return false;
-  const seen = await storage.read(lock, resource);
+  const seen = await storage.read(target);
   await process.sleep(thinkMs);
   if (!lock.look(settings.marginMs)) return false;
-  if (lock.mode === "shared") await storage.readAgain(lock, resource, seen);
-  else await storage.write(lock, resource, seen);
+  if (lock.mode === "shared") await storage.readAgain(target, seen);
+  else await storage.write(target, seen);
   return true;
 }
 
