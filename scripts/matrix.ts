@@ -1,9 +1,9 @@
 /**
- * `pnpm matrix`: runs the conformance suite of every adapter, and the comparison of the lock script's paths, over every
- * server that Debian packages, with each version of each client, and writes the results to
- * `docs/generated/compatibility.md`.
+ * `pnpm matrix`: runs the conformance suite of every adapter for Redis, and the comparison of the lock script's paths, over
+ * every server that Debian packages, with each version of each client; and all tests of the adapter for MySQL and MariaDB
+ * over their servers. Writes the results to `docs/generated/compatibility.md`.
  *
- * The first run downloads about 200 MB of servers. Words on the command line select servers by name; the table is then
+ * The first run downloads about 400 MB of servers. Words on the command line select servers by name; the table is then
  * printed and not written.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { exec } from "tinyexec";
 import { run } from "./lib/run.ts";
 import { publicPackages, root, scripts } from "./lib/workspace.ts";
-import { fetchServer, packagedServers } from "./matrix/servers.ts";
+import { fetchServer, kinds, type PackagedServer, packagedServers } from "./matrix/servers.ts";
 import { type ConformanceReport, compatibilityTable, failures, type ServerReport, totals } from "./matrix/table.ts";
 
 const reportPath = join(scripts, "reports/matrix.json");
@@ -19,31 +19,40 @@ const longestRunMs = 30 * 60_000;
 
 const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const selected = packagedServers.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
-const reports: ServerReport[] = [];
+const reports: (ServerReport & Pick<PackagedServer, "kind">)[] = [];
 for (const server of selected) {
   const program = await fetchServer(server);
   console.log(`${server.name} …`);
-  const report = await conformanceOver(program);
+  const report = await testsOver(program, server.kind);
   for (const failure of failures(report)) console.log(`  ${failure}`);
-  reports.push({ server: await nameOf(program), report });
+  reports.push({ server: await nameOf(program), kind: server.kind, report });
 }
-const table = compatibilityTable(reports);
-if (words.length === 0) await writeFile(join(root, "docs/generated/compatibility.md"), await page(table));
-const { passed, failed } = totals(reports);
-console.log(`\n${table}\n${passed} passed, ${failed} failed`);
+const ofKinds = Object.keys(kinds).map((kind) => reports.filter((report) => report.kind === kind));
+const tables = ofKinds.map(compatibilityTable);
+if (words.length === 0) await writeFile(join(root, "docs/generated/compatibility.md"), await page(tables));
+const counts = ofKinds.map(totals);
+const [passed = 0, failed = 0] = (["passed", "failed"] as const).map((key) =>
+  counts.reduce((sum, count) => sum + count[key], 0),
+);
+console.log(`\n${tables.join("\n")}\n${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
 
 /** Returns the name and version that the program reports. */
 async function nameOf(program: string): Promise<string> {
   const version = await run(program, ["--version"], scripts);
-  return version.replace(/^(\w+) server v=(\S+).*$/s, "$1 $2");
+  const redis = /^(\w+) server v=(\S+)/.exec(version);
+  const [name, number] = redis?.slice(1) ?? [
+    /MariaDB/.exec(version)?.[0] ?? "MySQL",
+    /Ver ([\d.]+)/.exec(version)?.[1],
+  ];
+  return `${name} ${number}`;
 }
 
-async function conformanceOver(program: string): Promise<ConformanceReport> {
+async function testsOver(program: string, kind: PackagedServer["kind"]): Promise<ConformanceReport> {
   await rm(reportPath, { force: true });
   const config = join(scripts, "matrix/vitest.config.ts");
-  const env = { HOLDFAST_REDIS_SERVER: program, HOLDFAST_NIGHTLY: "1" };
-  const tests = await exec("vitest", ["run", "--config", config], {
+  const env = { [kinds[kind].variable]: program, HOLDFAST_NIGHTLY: "1" };
+  const tests = await exec("vitest", ["run", "--config", config, ...kinds[kind].tests], {
     timeout: longestRunMs,
     nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] },
   });
@@ -53,7 +62,7 @@ async function conformanceOver(program: string): Promise<ConformanceReport> {
   return JSON.parse(report);
 }
 
-async function page(table: string): Promise<string> {
+async function page([redis, mysql]: readonly string[]): Promise<string> {
   return `# Compatibility
 
 <!-- Written by \`pnpm matrix\`. -->
@@ -62,9 +71,15 @@ The number of tests of the [conformance suite](../../packages/conformance/README
 server. In the row "the lock script", each path of the script runs random histories, without a client. \`pnpm matrix\`
 downloads the servers, runs the tests, and writes this page.
 
-${table}
+${redis}
 The clients are ${await clients()}. A cluster has three masters.
-`;
+
+## MySQL and MariaDB
+
+The same for [\`@holdfast/mysql\`](../../packages/mysql/README.md), and all other tests of this package: guarded tables, \`holds\`,
+random attacks. Debian does not package MySQL 8.
+
+${mysql}`;
 }
 
 /** Returns the name and version of each client library that an adapter is tested with. */

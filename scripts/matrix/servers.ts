@@ -8,19 +8,39 @@ import { root } from "../lib/workspace.ts";
 export interface PackagedServer {
   /** Names the server on the command line. The table shows the name and version that the program reports. */
   readonly name: string;
+  readonly kind: keyof typeof kinds;
   readonly package: string;
+  /** The path of the program in the package. */
+  readonly program: string;
   /** The suites of Debian to install from. The first has the package; its libraries are in any of them. */
   readonly suites: readonly [string, ...string[]];
 }
 
+/** The environment variable by which tests find a server, and where its tests are. */
+export const kinds = {
+  redis: {
+    variable: "HOLDFAST_REDIS_SERVER",
+    tests: ["packages/ioredis/", "packages/node-redis/", "packages/redis/", "packages/valkey-glide/"],
+  },
+  mysql: { variable: "HOLDFAST_MYSQLD", tests: ["packages/mysql/"] },
+} as const;
+
+const redis = { kind: "redis", package: "redis-server", program: "usr/bin/redis-server" } as const;
+const valkey = { kind: "redis", package: "valkey-server", program: "usr/bin/valkey-server" } as const;
+const mariadb = { kind: "mysql", package: "mariadb-server-core", program: "usr/sbin/mariadbd" } as const;
+const mysql = { kind: "mysql", package: "mysql-server-core", program: "usr/sbin/mysqld" } as const;
+
 /** The servers, from the oldest supported to the newest packaged. */
 export const packagedServers: readonly PackagedServer[] = [
-  { name: "redis-6.0", package: "redis-server", suites: ["bullseye"] },
-  { name: "redis-7.0", package: "redis-server", suites: ["bookworm"] },
-  { name: "redis-8.0", package: "redis-server", suites: ["trixie"] },
-  { name: "redis-8.6", package: "redis-server", suites: ["experimental", "sid"] },
-  { name: "valkey-8.1", package: "valkey-server", suites: ["trixie"] },
-  { name: "valkey-9.1", package: "valkey-server", suites: ["forky"] },
+  { name: "redis-6.0", ...redis, suites: ["bullseye"] },
+  { name: "redis-7.0", ...redis, suites: ["bookworm"] },
+  { name: "redis-8.0", ...redis, suites: ["trixie"] },
+  { name: "redis-8.6", ...redis, suites: ["experimental", "sid"] },
+  { name: "valkey-8.1", ...valkey, suites: ["trixie"] },
+  { name: "valkey-9.1", ...valkey, suites: ["forky"] },
+  { name: "mariadb-10.11", ...mariadb, suites: ["bookworm"] },
+  { name: "mariadb-11.8", ...mariadb, suites: ["trixie"] },
+  { name: "mysql-9.7", ...mysql, suites: ["sid"] },
 ];
 
 const cache = join(root, "node_modules/.cache/servers");
@@ -45,7 +65,7 @@ export async function fetchServer(server: PackagedServer): Promise<string> {
   for (const archive of archives) await run("dpkg-deb", ["-x", join(apt, "archives", archive), files], home);
   await rm(apt, { recursive: true });
   // Renamed last, so that an interrupted run leaves no incomplete program.
-  await writeFile(`${program}.new`, await launcher(files, server.package));
+  await writeFile(`${program}.new`, await launcher(files, server));
   await chmod(`${program}.new`, 0o755);
   await rename(`${program}.new`, program);
   return program;
@@ -84,11 +104,12 @@ async function mirrorOfThisMachine(): Promise<string> {
   return mirror;
 }
 
-async function launcher(files: string, binary: string): Promise<string> {
+async function launcher(files: string, { kind, program }: PackagedServer): Promise<string> {
   const paths = await readdir(files, { recursive: true });
   const libraries = paths.filter((path) => /^(usr\/)?lib\/[^/]+-linux-gnu[^/]*(\/systemd)?$/.test(path));
   const loader = paths.find((path) => /-linux-gnu[^/]*\/ld-linux[^/]*\.so\.\d+$/.test(path));
   if (loader === undefined) throw new Error(`the packages in ${files} contain no loader`);
   const libraryPath = libraries.map((path) => join(files, path)).join(":");
-  return `#!/bin/sh\nexec ${files}/${loader} --library-path ${libraryPath} ${files}/usr/bin/${binary} "$@"\n`;
+  const home = kind === "mysql" ? ` --basedir=${files}/usr` : ""; // which has the texts of errors
+  return `#!/bin/sh\nexec ${files}/${loader} --library-path ${libraryPath} ${files}/${program} "$@"${home}\n`;
 }

@@ -2,7 +2,11 @@ import { markdownTable } from "../lib/markdown.ts";
 
 /** The fields of vitest's JSON report that the table needs. */
 export interface ConformanceReport {
-  readonly testResults: readonly { readonly assertionResults: readonly TestReport[] }[];
+  readonly testResults: readonly {
+    /** The path of the file. */
+    readonly name: string;
+    readonly assertionResults: readonly TestReport[];
+  }[];
 }
 
 interface TestReport {
@@ -48,25 +52,32 @@ export function totals(reports: readonly ServerReport[]): Counts {
 export function failures(report: ConformanceReport): string[] {
   return testsIn(report)
     .filter(({ status }) => status !== "passed")
-    .map(({ ancestorTitles, title, failureMessages }) => {
+    .map(({ client, title, failureMessages }) => {
       const [reason] = (failureMessages[0] ?? "not run").split("\n");
-      return `${ancestorTitles[0]}: ${title}: ${reason}`;
+      return `${client}: ${title}: ${reason}`;
     });
 }
 
 function clientsIn(reports: readonly ServerReport[]): string[] {
   const tests = reports.flatMap(({ report }) => testsIn(report));
-  return [...new Set(tests.map(({ ancestorTitles }) => ancestorTitles[0] ?? ""))].sort();
+  return [...new Set(tests.map(({ client }) => client))].sort();
 }
 
 function countsOf(client: string, report: ConformanceReport): Counts {
-  const own = testsIn(report).filter(({ ancestorTitles }) => ancestorTitles[0] === client);
+  const own = testsIn(report).filter((test) => test.client === client);
   const passed = own.filter(({ status }) => status === "passed").length;
   return { passed, failed: own.length - passed };
 }
 
-function testsIn({ testResults }: ConformanceReport): TestReport[] {
-  return testResults.flatMap(({ assertionResults }) => assertionResults);
+/** Returns the tests with their clients. Those of a database that are not of the suite make one row. */
+function testsIn({ testResults }: ConformanceReport): (TestReport & { readonly client: string })[] {
+  return testResults.flatMap(({ name, assertionResults }) => {
+    const isOther = /mysql\/test\/(?!conformance)/.test(name);
+    return assertionResults.map((test) => ({
+      ...test,
+      client: isOther ? "all other tests" : (test.ancestorTitles[0] ?? ""),
+    }));
+  });
 }
 
 function cell({ passed, failed }: Counts): string {

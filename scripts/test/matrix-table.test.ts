@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ConformanceReport, compatibilityTable, failures, totals } from "../matrix/table.ts";
 
-function report(results: Record<string, readonly string[]>): ConformanceReport {
+function report(results: Record<string, readonly string[]>, file = "conformance.test.ts"): ConformanceReport {
   const assertionResults = Object.entries(results).flatMap(([client, statuses]) =>
     statuses.map((status) => ({
       ancestorTitles: [client, "acquire"],
@@ -10,7 +10,7 @@ function report(results: Record<string, readonly string[]>): ConformanceReport {
       failureMessages: status === "failed" ? ["AssertionError: no\n    at somewhere"] : [],
     })),
   );
-  return { testResults: [{ assertionResults }] };
+  return { testResults: [{ name: `/packages/mysql/test/${file}`, assertionResults }] };
 }
 
 const reports = [
@@ -28,6 +28,16 @@ describe("compatibilityTable()", () => {
         "| b | 2 passed | 1 passed |",
         "",
       ].join("\n"),
+    );
+  });
+});
+
+describe("compatibilityTable()", () => {
+  it("counts the other tests of a database together", () => {
+    const { testResults } = report({ b: ["passed"], c: ["failed"] }, "guard.test.ts");
+    const both = { testResults: [...report({ a: ["passed"] }).testResults, ...testResults] };
+    expect(compatibilityTable([{ server: "MariaDB", report: both }])).toContain(
+      "| all other tests | 1 passed, **1 failed** |",
     );
   });
 });
