@@ -11,6 +11,7 @@ export default defineConfig({
   ...shared,
   root: resolve(import.meta.dirname, "../.."),
   test: {
+    ...shared.test,
     include: [
       "packages/*/test/conformance*.test.ts",
       "packages/*/test/conformance*.matrix.ts",
