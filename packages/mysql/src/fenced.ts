@@ -18,7 +18,8 @@ type Fenced = Pick<Lock, "resources" | "fence">;
 /**
  * States the fencing token of a lock while work runs in a transaction, for tables that are guarded by `createGuard`, and takes
  * it back afterwards: a session variable, which would outlive the transaction, has it. The work neither commits nor rolls back,
- * other than to savepoints. A transaction under several locks nests the calls. Needs nothing in the database, so that it can be
+ * other than to savepoints. A transaction under several locks nests the calls; where they run side by side, the writes of all but
+ * the first to end may be refused. Needs nothing in the database, so that it can be
  * introduced before the guard.
  *
  * @param transaction a transaction, as for `holds`
@@ -48,8 +49,11 @@ export async function fenced<T>(transaction: Transaction, lock: Fenced, work: ()
   const stated = outer === "null" ? undefined : Buffer.from(outer, "hex");
   const own = Object.fromEntries(lock.resources.map((resource) => [resource, lock.fence]));
   const state = async (literal: string) => send(`SET @holdfast_fence = ${literal}`);
-  const restore = () => state(stated === undefined ? "NULL" : textLiteral(String(stated)));
-  await state(textLiteral(JSON.stringify({ ...objectOf(stated), ...own })));
+  const here = textLiteral(jsonOf({ ...objectOf(stated), ...own }));
+  const before = stated === undefined ? "NULL" : textLiteral(String(stated));
+  // What a call that runs beside this one has stated would otherwise stay.
+  const restore = () => state(`IF(CAST(@holdfast_fence AS BINARY) <=> CAST(${here} AS BINARY), ${before}, NULL)`);
+  await state(here);
   let result: T;
   try {
     result = await work();
@@ -59,6 +63,13 @@ export async function fenced<T>(transaction: Transaction, lock: Fenced, work: ()
   }
   await restore();
   return result;
+}
+
+/** Writes JSON with the escapes of MariaDB, which finds no key that is spelled in another way. */
+function jsonOf(value: object): string {
+  return JSON.stringify(value).replaceAll(/\\(u[\da-f]{4}|.)/g, (text) =>
+    text.startsWith("\\u") ? `\\u${text.slice(2).toUpperCase()}` : text,
+  );
 }
 
 /** Returns the tokens that are stated; none if they are malformed. */
@@ -73,11 +84,12 @@ function objectOf(stated: Buffer | undefined): object {
 /**
  * Registers the token of a lock before anything is read: from the commit on, every older holder is refused. Without it, an
  * older holder may still write between what this transaction reads and what a later one writes. Call it first in the
- * transaction: those of older and newer holders then wait in turn, without a deadlock, and the snapshot of the transaction
- * is taken afterwards. To write, the transaction needs {@link fenced}, too.
+ * transaction: those of older and newer holders then wait in turn, and the snapshot of the transaction is taken afterwards;
+ * that of a reader may be older. To write, the transaction needs {@link fenced}, too.
  *
  * Rejects if a newer holder has registered (SQLSTATE `LF409`), or if the snapshot of the transaction is older than the last
- * write under the lock (`40001`, or error 1020): roll back.
+ * write under the lock (`40001`, or error 1020), unless the transaction has written under the lock itself: roll back. A new name
+ * can cause a deadlock (error 1213).
  *
  * @param transaction a transaction, as for `holds`
  * @param lock the lock, of any lock nodes

@@ -120,9 +120,9 @@ function lockOf(table: GuardedTable): (row: "OLD" | "NEW") => string {
   return (row) => `CONVERT((${text.replaceAll("{row}", row)}\n) USING utf8mb4)`;
 }
 
-/** Triggers are in the database of their table. */
+/** Triggers are in the database of their table. MySQL takes names for the same that differ in case or in accents only. */
 function triggerOf({ database, table }: GuardedTable, event: string, isNext: boolean): string {
-  const own = table.length > 30 ? digestOf(table).slice(0, 16) : table;
+  const own = /^[a-z0-9_]{1,30}$/.test(table) ? table : digestOf(table).slice(0, 16);
   return qualifiedName({ database, table: `holdfast_guard_${own}_${event.toLowerCase()}${isNext ? "_next" : ""}` });
 }
 
@@ -261,7 +261,8 @@ const admitBody = (
     END IF;
     IF shown IS NULL THEN
       CALL ${refuse}('LF428', what, resource, ': the transaction has stated no fencing token for it', warns);
-    ELSEIF shown NOT REGEXP '^[1-9][0-9]{0,15}$' OR CAST(shown AS UNSIGNED) > ${Number.MAX_SAFE_INTEGER} THEN
+    ELSEIF shown REGEXP '[^0-9]' OR shown LIKE '0%' OR CHAR_LENGTH(shown) NOT BETWEEN 1 AND 16
+      OR CAST(shown AS UNSIGNED) > ${Number.MAX_SAFE_INTEGER} THEN
       CALL ${refuse}('LF400', what, resource, ': the fencing token in @holdfast_fence is malformed', warns);
     ELSE
       SET token = CAST(shown AS UNSIGNED);

@@ -1,4 +1,12 @@
-import { isInTransaction, type MysqlCallbackClient, type MysqlConnection, numberOf, promised, run } from "./client.ts";
+import {
+  isInTransaction,
+  isOfStatement,
+  type MysqlCallbackClient,
+  type MysqlConnection,
+  numberOf,
+  promised,
+  run,
+} from "./client.ts";
 import { endOf, type Share } from "./rules.ts";
 import type { Statements } from "./statements.ts";
 import { textOf } from "./table.ts";
@@ -66,7 +74,14 @@ export async function runnerOf(transaction: Transaction): Promise<(text: string)
   if (typeof given.query !== "function") throw refusal("something else");
   const connection = given as MysqlConnection;
   if (!(await isInTransaction(connection))) throw refusal(withoutTransaction);
-  return (text) => run(connection, text);
+  return async (text) => {
+    try {
+      return await run(connection, text);
+    } catch (error) {
+      if (!isOfStatement(error)) connection.destroy?.();
+      throw error;
+    }
+  };
 }
 
 /** Throws unless a function runs its statements in a transaction. Changes nothing there. */

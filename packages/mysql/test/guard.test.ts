@@ -146,6 +146,9 @@ describe("createGuard()", () => {
     '{"a": -5}',
     '{"a": 9007199254740992}',
     '{"a": "5 "}',
+    '{"a": "5\\n"}',
+    '{"a": "05"}',
+    '{"a": ""}',
   ])("createGuard() refuses a malformed token: %s", async (tokens) => {
     await guard();
     await expect(write(tokens)).rejects.toMatchObject(malformed);
@@ -217,6 +220,23 @@ describe("createGuard()", () => {
     expect(await fences()).toEqual({ a: 5 });
     await migrate(removeGuard({ tables: [table] }));
     await write({}, insert);
+  });
+
+  test("createGuard() and removeGuard() keep tables apart whose names differ in case or in accents only", async () => {
+    const tables = ["Accounts", "prüfung", "prufung", "ACCOUNTS"];
+    for (const table of tables) {
+      await pool.query(`CREATE TABLE \`${table}\` (id INT)`);
+      await guard({ table, name: table });
+    }
+    await guard();
+    for (const table of tables) {
+      await expect(write({}, `INSERT INTO \`${table}\` VALUES (1)`), table).rejects.toMatchObject(missing);
+    }
+    await expect(write({})).rejects.toMatchObject(missing);
+    await migrate(removeGuard({ tables: [{ table: "Accounts" }] }));
+    await write({}, "INSERT INTO Accounts VALUES (1)");
+    await expect(write({}, "INSERT INTO ACCOUNTS VALUES (1)")).rejects.toMatchObject(missing);
+    await expect(write({})).rejects.toMatchObject(missing);
   });
 
   test.each(["utf8mb4_general_ci", "latin1_swedish_ci"])(
@@ -525,7 +545,18 @@ describe("registerRead()", () => {
 
   test("registerRead() and fenced() take locks on several names, whatever the names are", async () => {
     await guard();
-    const names = ["prüfer 🔒", 'a", "b": 9, "', "\\", "__proto__", "x".repeat(299), "?", "a", "A", "\t\n"];
+    const names = [
+      "prüfer 🔒",
+      'a", "b": 9, "',
+      "\\",
+      "__proto__",
+      "x".repeat(299),
+      "?",
+      "a",
+      "A",
+      "\t\n",
+      "\v\x1f\\u001f",
+    ];
     const lock = { resources: names, fence: 5 };
     await inTransaction(async (connection) => {
       await registerRead(connection, lock);
@@ -594,6 +625,36 @@ describe("fenced()", () => {
     }
     one.release();
     expect(await balances()).toEqual([1, 0, 0]);
+  });
+
+  test("fenced() leaves no token behind when calls in one transaction run side by side", async () => {
+    await guard();
+    const one = await pool.getConnection();
+    await one.beginTransaction();
+    const works = [lockA(5), { resources: ["b"], fence: 5 }].map((lock) => {
+      let end = (): void => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return { lock, end, ended };
+    });
+    const calls: Promise<void>[] = [];
+    for (const { lock, ended } of works) {
+      await new Promise<void>((started) => {
+        const work = () => {
+          started();
+          return ended;
+        };
+        calls.push(fenced(one, lock, work));
+      });
+    }
+    for (const [index, { end: finish }] of works.entries()) {
+      finish();
+      await calls[index];
+    }
+    expect((await one.query("SELECT @holdfast_fence AS it"))[0]).toEqual([{ it: null }]);
+    await one.commit();
+    one.release();
   });
 
   test("fenced() resolves with what the work resolves with, and adds tokens when it is nested", async () => {
