@@ -58,14 +58,21 @@ test("guard --dialect mysql prints the migration of createGuard() for the client
   const args = ["--dialect", "mysql", "--table", "invoices", "--expression", tables[0]?.expression as string];
   const { code, out } = await runCli(["guard", ...args, "--mode", "warn"]);
   const statements = createGuard({ tables, mode: "warn" }).map((statement) => `${statement}\n$$$\n`);
-  expect({ code, out }).toEqual({ code: 0, out: `DELIMITER $$$\n${statements.join("")}DELIMITER ;\n` });
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: `SET NAMES utf8mb4;\nDELIMITER $$$\n${statements.join("")}DELIMITER ;\n`,
+  });
 
   const named = ["--dialect", "mysql", "--table", "app.invoices"];
   const removal = removeGuard({ tables: [{ database: "app", table: "invoices" }] }).map((each) => `${each}\n$$\n`);
-  expect((await runCli(["guard", "--remove", ...named])).out).toBe(`DELIMITER $$\n${removal.join("")}DELIMITER ;\n`);
+  expect((await runCli(["guard", "--remove", ...named])).out).toBe(
+    `SET NAMES utf8mb4;\nDELIMITER $$\n${removal.join("")}DELIMITER ;\n`,
+  );
   const guarded = createGuard({ tables: [{ database: "app", table: "invoices", name: "a" }], database: "locks" });
   const { out: elsewhere } = await runCli(["guard", ...named, "--name", "a", "--schema", "locks"]);
-  expect(elsewhere).toBe(`DELIMITER $$\n${guarded.map((each) => `${each}\n$$\n`).join("")}DELIMITER ;\n`);
+  expect(elsewhere).toBe(
+    `SET NAMES utf8mb4;\nDELIMITER $$\n${guarded.map((each) => `${each}\n$$\n`).join("")}DELIMITER ;\n`,
+  );
   expect(await runCli(["guard", ...named, "--name", "a"])).toMatchObject({
     code: 64,
     err: expect.stringContaining("name the database of the table of tokens with --schema"),
@@ -84,24 +91,34 @@ test("guard --check lists the tables of MySQL, and exits with 1 unless all of th
   await queryMysql(
     uri,
     "CREATE TABLE invoices (id INT PRIMARY KEY)",
-    "CREATE TABLE `odd``parts` (`lo``ck` VARCHAR(100))",
+    "CREATE TABLE `odd``parts` (`lock name` VARCHAR(100))",
     "CREATE TABLE old (id INT) ENGINE = MyISAM",
   );
   await guard("--table", "invoices", "--expression", "CONCAT('invoice;', {row}.id)");
-  await guard("--table", "odd`parts", "--column", "lo`ck", "--mode", "warn");
+  await guard("--table", "odd`parts", "--column", "lock name", "--mode", "warn");
   await guard("--table", "old", "--name", "prüfer 🔒");
   expect(await check()).toEqual({
     code: 1,
     lines: [
       "table mode lock of a row",
       "holdfast.invoices refuse expression CONCAT('invoice;', NEW.id)",
-      "holdfast.odd`parts warn column lo`ck",
+      "holdfast.odd`parts warn column lock name",
       "holdfast.old incomplete name prüfer 🔒",
     ],
     err: "",
   });
   expect((await check("--table", "invoices")).code).toBe(0);
   expect((await check("--table", "holdfast.invoices", "--table", "none")).lines[2]).toBe("holdfast.none none");
+
+  const otherRule = createGuard({ tables: [{ table: "invoices", name: "other" }] });
+  const brokenOff = otherRule.slice(
+    0,
+    otherRule.findIndex((statement) => statement.includes("invoices_update")),
+  );
+  await queryMysql(uri, ...brokenOff);
+  expect((await check("--table", "invoices")).lines[1]).toBe("holdfast.invoices incomplete name other");
+  await queryMysql(uri, ...otherRule);
+  expect(await check("--table", "invoices")).toMatchObject({ code: 0 });
 
   await queryMysql(uri, "DROP TRIGGER holdfast_guard_invoices_delete");
   expect(await check("--table", "invoices")).toMatchObject({

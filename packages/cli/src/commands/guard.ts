@@ -142,7 +142,7 @@ function delimited(statements: readonly string[]): string {
   let delimiter = "$$";
   while (statements.some((statement) => statement.includes(delimiter))) delimiter += "$";
   const lines = statements.map((statement) => `${statement}\n${delimiter}`);
-  return [`DELIMITER ${delimiter}`, ...lines, "DELIMITER ;"].join("\n");
+  return ["SET NAMES utf8mb4;", `DELIMITER ${delimiter}`, ...lines, "DELIMITER ;"].join("\n");
 }
 
 /** Lists the guarded tables, and returns whether they refuse, as an exit code. */

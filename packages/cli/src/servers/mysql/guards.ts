@@ -4,10 +4,10 @@ import type { GuardFacts, GuardList } from "../server.ts";
 /** The triggers of the guarded tables. The server shows those of tables on which the user has the right TRIGGER. */
 const lookup = `
   SELECT event_object_schema AS \`schema\`, event_object_table AS \`table\`, event_manipulation AS event,
-    action_statement AS body, engine
+    action_statement AS body, engine AS engine
   FROM information_schema.triggers
     JOIN information_schema.tables ON table_schema = event_object_schema AND table_name = event_object_table
-  WHERE trigger_name LIKE 'holdfast\\_guard\\_%' AND action_timing = 'AFTER' ORDER BY 1, 2`;
+  WHERE LEFT(trigger_name, 15) = 'holdfast_guard_' AND action_timing = 'AFTER' ORDER BY 1, 2`;
 
 interface Trigger extends RowDataPacket {
   readonly schema: string;
@@ -36,7 +36,10 @@ export function mysqlGuards(pool: Pool, database: string): GuardList {
   };
 }
 
-/** A table is guarded when each event has a trigger: two while a migration replaces one. */
+/**
+ * A table is guarded when each event has a trigger, with the same rule: two triggers while a migration replaces one. MySQL spells
+ * columns of this schema in upper case, unless they are renamed.
+ */
 function factsOf(triggers: readonly Trigger[]): GuardFacts {
   const [{ schema, table, engine }] = triggers as [Trigger];
   const calls = triggers.map(({ event, body }) => {
@@ -45,7 +48,8 @@ function factsOf(triggers: readonly Trigger[]): GuardFacts {
   });
   const events = new Set(calls.flatMap(({ event, warns }) => (warns === undefined ? [] : event)));
   const refusing = new Set(calls.flatMap(({ event, warns }) => (warns === "false" ? event : [])));
-  const isWhole = events.size === 3 && engine === "InnoDB";
+  const rules = new Set(calls.map((call) => call.lock?.replaceAll(/\bOLD\b/g, "NEW")));
+  const isWhole = events.size === 3 && rules.size === 1 && engine === "InnoDB";
   const lock = calls.find(({ event }) => event === "INSERT")?.lock ?? null;
   const mode = !isWhole ? "incomplete" : refusing.size === 3 ? "refuse" : "warn";
   return { schema, table, mode, lock: lock && describeLock(lock) };

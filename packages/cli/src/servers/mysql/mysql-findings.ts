@@ -69,14 +69,17 @@ export const mysqlSpecialist: Specialist<MysqlView> = {
     members,
     version: versionOf(settings).text,
     uptimeMs,
-    onDisk: settings.flushLogAtCommit === "1" ? "always" : "everysec",
+    onDisk: onEachCommit.includes(settings.flushLogAtCommit) ? "always" : "everysec",
   }),
 };
+
+/** The values with which each commit is flushed: MariaDB has an older way, too. */
+const onEachCommit = ["1", "3"];
 
 /** Returns the settings that decide whether a commit waits for the disk. */
 function syncing({ flushLogAtCommit, binaryLog, syncBinaryLog }: MysqlSettings): Readonly<Record<string, string>> {
   return {
-    innodb_flush_log_at_trx_commit: flushLogAtCommit,
+    innodb_flush_log_at_trx_commit: onEachCommit.includes(flushLogAtCommit) ? "1" : flushLogAtCommit,
     ...(binaryLog === "ON" && { sync_binlog: syncBinaryLog }),
   };
 }

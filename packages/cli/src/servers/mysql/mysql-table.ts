@@ -4,7 +4,7 @@ import type { MysqlAddress } from "./mysql-address.ts";
 
 /** Lists the columns on which the user has privileges, with these. */
 const lookup = `
-  SELECT column_name AS name, privileges FROM information_schema.columns WHERE table_schema = ? AND table_name = ?`;
+  SELECT column_name AS name, privileges AS privileges FROM information_schema.columns WHERE table_schema = ? AND table_name = ?`;
 
 const privileges = ["SELECT", "INSERT", "UPDATE"];
 
