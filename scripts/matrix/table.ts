@@ -5,6 +5,7 @@ export interface ConformanceReport {
   readonly testResults: readonly {
     /** The path of the file. */
     readonly name: string;
+    /** None if the file failed as a whole. */
     readonly assertionResults: readonly TestReport[];
   }[];
 }
@@ -73,7 +74,8 @@ function countsOf(client: string, report: ConformanceReport): Counts {
 function testsIn({ testResults }: ConformanceReport): (TestReport & { readonly client: string })[] {
   return testResults.flatMap(({ name, assertionResults }) => {
     const isOther = /mysql\/test\/(?!conformance)/.test(name);
-    return assertionResults.map((test) => ({
+    const notRun = { ancestorTitles: [], title: `the file ${name}`, status: "failed", failureMessages: [] };
+    return (assertionResults.length === 0 ? [notRun] : assertionResults).map((test) => ({
       ...test,
       client: isOther ? "all other tests" : (test.ancestorTitles[0] ?? ""),
     }));

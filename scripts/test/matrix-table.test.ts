@@ -39,6 +39,8 @@ describe("compatibilityTable()", () => {
     expect(compatibilityTable([{ server: "MariaDB", report: both }])).toContain(
       "| all other tests | 1 passed, **1 failed** |",
     );
+    const broken = { testResults: [...both.testResults, ...report({}, "holds.test.ts").testResults] };
+    expect(totals([{ server: "MariaDB", report: broken }])).toEqual({ passed: 2, failed: 2 });
   });
 });
 

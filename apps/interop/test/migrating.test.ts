@@ -51,8 +51,9 @@ test("running-both.md names the tested versions", async () => {
 });
 
 /**
- * Waits for the replies of all servers. Version 5 resolves when a majority has released. If the reply of another server then
- * arrives during `quit()`, and asks for the text of the script, version 5 sends it over a closed connection, and `quit()` rejects.
+ * Waits for the replies of all servers. Version 5 resolves when a majority has released. If the reply of another server
+ * arrives during `quit()`, and asks for the text of the script, version 5 sends it over a closed connection, and `quit()`
+ * rejects.
  */
 const afterReleases = `for (const _ of ["the hash", "the text"]) await Promise.all(clients.map((client) => client.ping()));
 `;

@@ -274,6 +274,11 @@ describe("trace", () => {
     });
     expect(history.lostUpdates.map(({ storage }) => storage)).not.toContain("is guarded");
     expect(violations).toEqual([]);
+
+    const reader = update({ mode: "shared", thinkMs: 100, forgetsToken: true });
+    const reading = await simulate(scene(faults, reader, update({ afterMs: 50 })), { trace: true });
+    expect(reading.trace?.accesses.find(({ kind }) => kind === "read again")?.results).toBeDefined();
+    expect(reading.violations).toEqual([]);
   });
 
   it.each(classes)("trace shows the locks and lost updates of the history, with %s faults", async (faults) => {

@@ -98,9 +98,10 @@ export class Storage {
   }
 
   #readAgain(kind: StorageKind, target: Target, before: AccessResult): AccessResult {
-    const { lock, resource } = target;
+    const { lock, resource, forgetsToken } = target;
     const result = this.#read(kind, target);
-    if (before.outcome !== "accepted" || result.outcome !== "accepted" || result.value === before.value) return result;
+    if (forgetsToken || before.outcome !== "accepted" || result.outcome !== "accepted" || result.value === before.value)
+      return result;
     const { lastLock: writer } = this.#register(kind, resource);
     const { world, recorder } = this.#network;
     const read = { atMs: world.nowMs, storage: kind, resource, reader: lock.attempt, writer };
