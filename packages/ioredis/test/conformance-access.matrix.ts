@@ -14,7 +14,7 @@ const { port, ca } = server.tls as TlsEndpoint;
 describeLockNode("ioredisNode() by TLS, as a user with the fewest permissions, in database 3", {
   create: directSubjectsOver(
     { command },
-    () => over6({ port, tls: { ca }, ...user, db: 3, enableReadyCheck: false }),
+    () => over6({ host: "127.0.0.1", port, tls: { ca }, ...user, db: 3, enableReadyCheck: false }),
     "lock",
   ),
   noServer: noOtherWay,

@@ -56,7 +56,7 @@ export function directSubjectsOver(
   return cleared(
     command,
     prefix,
-    subjectsWith(async () => ({ clients: await connected(make) })),
+    subjectsWith(async () => ({ clients: await connected(make, 1, prefix) })),
   );
 }
 
@@ -132,11 +132,15 @@ function subjectsWith(connect: () => Promise<{ clients: readonly [SubjectClient,
   return connections.open;
 }
 
-/** Creates two clients, and waits until they are connected. */
-async function connected(make: () => SubjectClient, masters = 1): Promise<readonly [SubjectClient, SubjectClient]> {
+/** Creates two clients, which may reach keys with this prefix, and waits until they are connected. */
+async function connected(
+  make: () => SubjectClient,
+  masters = 1,
+  prefix?: string,
+): Promise<readonly [SubjectClient, SubjectClient]> {
   const clients = [make(), make()] as const;
   await untilConnected(
-    clients.map((client) => client.openNode(freshOptions())),
+    clients.map((client) => client.openNode(freshOptions(prefix))),
     masters,
   );
   return clients;
