@@ -36,12 +36,7 @@ function storageOutcome(trace: Trace): string {
     : "";
   const without = lostBy("checks nothing");
   const lost = without === 0 ? "no update was lost" : `${counted(without, "update")} lost`;
-  const hasRefused = trace.accesses.some(
-    ({ fence, results }) => !fence && results?.["is guarded"].outcome === "refused",
-  );
-  const guarded = kinds.includes("is guarded")
-    ? `; in the guarded table, ${lostBy("is guarded") || "none"}${hasRefused ? ": it refused what showed no token" : ""}`
-    : "";
+  const guarded = kinds.includes("is guarded") ? `; in the guarded table, ${lostBy("is guarded") || "none"}` : "";
   return `Without fencing, ${lost}${writes}; with fencing, ${lostBy("checks all") || "none"}${refusal}${guarded}.`;
 }
 

@@ -318,10 +318,7 @@ function describeAccess({ kind, client, fence, results }: AccessTrace, storage: 
   const { outcome, lost, highest } = results?.[storage] ?? {};
   if (outcome === "skipped") return `${client} does not write: its read was refused.`;
   const shown = fence === undefined ? "no token" : `token ${fence}`;
-  if (outcome === "refused") {
-    const reason = fence === undefined ? "it shows no token" : `it has seen token ${highest}, above ${fence}`;
-    return `Refused to ${kind} for ${client}: ${reason}.`;
-  }
+  if (outcome === "refused") return `Refused to ${kind} for ${client}, ${shown}: it has seen token ${highest}.`;
   const past = { read: "Read", write: "Written", "read again": "Read again" }[kind];
   return `${past} by ${client}, ${shown}${lost === undefined ? "." : `: the update of lock ${lost} is lost.`}`;
 }

@@ -7,10 +7,11 @@ import {
   type Scenario,
   type StorageKind,
 } from "@holdfast/simulation";
-import { type StoryText, storyTexts } from "./story-texts.ts";
 
-/** A story of the playground: a scenario that shows one thing. */
-export interface Story extends StoryText {
+/** A story of the playground: a scenario that shows one thing. The page has its texts, and the worker does not need them. */
+export interface Story {
+  /** Its name in the address of the page. */
+  readonly id: string;
   readonly scenario: Scenario;
   /** How it ends, which a test checks. */
   readonly end: StoryEnd;
@@ -36,18 +37,12 @@ function caseOf(title: string): Pick<CritiquedCase, "scenario" | "violated" | "l
 /** Tells a case of the critique as a story. */
 function critiqued(id: string, caseTitle: string, locks = 2): Story {
   const { scenario, violated, losers } = caseOf(caseTitle);
-  return { ...textOf(id), scenario, end: { violated, losers, locks } };
+  return { id, scenario, end: { violated, losers, locks } };
 }
 
 /** A story of which the simulation has no case. Unless said otherwise, all updates survive, and no promise is violated. */
 function told(id: string, scenario: Scenario, locks: number, end: Partial<StoryEnd> = {}): Story {
-  return { ...textOf(id), scenario, end: { violated: [], losers: [], locks, ...end } };
-}
-
-function textOf(id: string): StoryText {
-  const text = storyTexts.find((each) => each.id === id);
-  if (text === undefined) throw new Error(`the story "${id}" has no text`);
-  return text;
+  return { id, scenario, end: { violated: [], losers: [], locks, ...end } };
 }
 
 /** Locks `file`, reads, thinks and writes. */

@@ -1,4 +1,4 @@
-/** The texts of the stories, without their scenarios, which only the worker needs. */
+/** The texts of the stories. Only the worker needs their scenarios. */
 
 /** What the page says of a story. */
 export interface StoryText {
@@ -36,8 +36,8 @@ export const storyTexts: readonly StoryText[] = [
     id: "guarded-table",
     title: "A statement that forgets the token",
     watch:
-      "Client 1 is paused past its ttl, and its late write shows no token. A condition in each statement is only as good as the " +
-      "statement that lacks it: the update of client 2 is lost. The guarded table refuses what shows no token.",
+      "Client 1 is paused past its ttl, and its late write shows no token. Where statements check tokens, one without a check " +
+      "loses the update of client 2. The guarded table refuses it.",
   },
   {
     id: "node-clock",

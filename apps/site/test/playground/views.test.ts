@@ -95,7 +95,7 @@ describe("outcomeOf()", () => {
     [
       "guarded-table",
       "Two clients believed that they held the lock at the same time. Without fencing, 1 update was lost; " +
-        "with fencing, 1; in the guarded table, none: it refused what showed no token.",
+        "with fencing, 1; in the guarded table, none.",
     ],
     [
       "split-vote",
