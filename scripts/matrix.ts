@@ -82,11 +82,12 @@ random attacks. Debian does not package MySQL 8.
 ${mysql}`;
 }
 
-/** Returns the name and version of each client library that an adapter is tested with. */
+/** Returns the name and version of each client library that an adapter for Redis is tested with. */
 async function clients(): Promise<string> {
   const versions = new Set<string>();
   for (const { directory, manifest } of await publicPackages()) {
-    if (!manifest.dependencies?.["@holdfast/redis"]) continue;
+    const isTested = kinds.redis.tests.some((tests) => `${directory}/`.endsWith(tests));
+    if (!isTested || !manifest.dependencies?.["@holdfast/redis"]) continue;
     for (const alias of Object.keys(manifest.devDependencies ?? {})) {
       if (alias.startsWith("@holdfast/")) continue;
       const installed = await readFile(join(directory, "node_modules", alias, "package.json"), "utf8");
