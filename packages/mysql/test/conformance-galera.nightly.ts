@@ -1,12 +1,11 @@
 /** The suite over two members of a Galera cluster: two claims at once may both be granted, until one fails its certification. */
 import { describeLockNode } from "@holdfast/conformance";
 import { freePort } from "@holdfast/testkit";
-import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import type { MysqlServer } from "@holdfast/testkit/mysql-server";
 import mysql from "mysql2/promise";
 import { expect, test } from "vitest";
 import { openClient } from "./fixtures/rival.ts";
-import { freshTable, serverOfFile } from "./servers.ts";
+import { freshTable, rivalModule, serverOfFile } from "./servers.ts";
 
 /** The settings of a member that listens on one port for the members, and joins those that listen on others. */
 async function memberOf(joined: readonly number[], port: number) {
@@ -51,10 +50,7 @@ describeLockNode("mysqlNode() over two members of a Galera cluster", {
     return {
       node,
       rival,
-      rivalModule: {
-        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
-        options: { uri: second.uri, ...options },
-      },
+      rivalModule: await rivalModule({ uri: second.uri, ...options }),
       async close() {
         await Promise.all([node.close(), rival.close()]);
         await Promise.all(clients.map((client) => client.close()));

@@ -1,9 +1,8 @@
 import { describeLockNode, essentialTests } from "@holdfast/conformance";
 import { isNightly } from "@holdfast/testkit";
-import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import mysql from "mysql2/promise";
 import { mysqlNode } from "../src/index.ts";
-import { freshTable, serverOfFile } from "./servers.ts";
+import { freshTable, rivalModule, serverOfFile } from "./servers.ts";
 
 const server = await serverOfFile();
 
@@ -18,10 +17,7 @@ describeLockNode("mysqlNode() over a connection of mysql2/promise", {
     return {
       node,
       rival,
-      rivalModule: {
-        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
-        options: { uri: server.uri, ...options },
-      },
+      rivalModule: await rivalModule({ uri: server.uri, ...options }),
       close: async () => {
         await Promise.all(connections.map((connection) => connection.end()));
       },

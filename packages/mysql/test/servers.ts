@@ -1,12 +1,12 @@
-import type { LockNodeSubject } from "@holdfast/conformance";
+import type { LockNodeSubject, RivalModule } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { createTable } from "@holdfast/mysql";
+import { createTable, type MysqlNodeOptions } from "@holdfast/mysql";
 import { reusedConnections } from "@holdfast/testkit";
 import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { type MysqlServer, type MysqlServerOptions, startMysqlServer } from "@holdfast/testkit/mysql-server";
 import mysql from "mysql2/promise";
 import { afterAll } from "vitest";
-import { openClient } from "./fixtures/rival.ts";
+import { type OpenClient, openClient } from "./fixtures/rival.ts";
 
 /** Starts a server for the tests of a file. */
 export async function serverOfFile(options?: MysqlServerOptions): Promise<MysqlServer> {
@@ -34,6 +34,11 @@ export async function freshTable(uri: string): Promise<string> {
   return table;
 }
 
+/** How to open a node in another process. */
+export async function rivalModule(options: OpenClient & MysqlNodeOptions): Promise<RivalModule> {
+  return { ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))), options };
+}
+
 /** Returns a function that creates subjects: each has two nodes behind a proxy, over a fresh table. */
 export function subjectsOver({ port, uri }: MysqlServer): () => Promise<LockNodeSubject> {
   const through = (ownPort: number) => uri.replace(`:${port}/`, `:${ownPort}/`);
@@ -47,10 +52,7 @@ export function subjectsOver({ port, uri }: MysqlServer): () => Promise<LockNode
     const options = { table: await freshTable(uri) };
     return {
       ...(await connections.open(options)),
-      rivalModule: {
-        ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
-        options: { uri, ...options },
-      },
+      rivalModule: await rivalModule({ uri, ...options }),
     };
   };
 }

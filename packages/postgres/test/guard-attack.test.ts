@@ -9,6 +9,7 @@ import { afterAll } from "vitest";
 import { runIn, stateOf } from "../src/transaction.ts";
 import { openPool } from "./holds-in-library.ts";
 import { libraries } from "./libraries.ts";
+import { inTransactionOf } from "./servers.ts";
 
 // The server ends a deadlock between an older and a newer holder at once.
 const { connectionString, stop } = await startPostgresServer({ settings: { deadlock_timeout: "10ms" } });
@@ -36,24 +37,10 @@ async function openClients() {
   const pool = new pg.Pool({ connectionString: over("repeatable%5C%20read"), max: 3 });
   const sql = postgres(over("serializable"), { max: 3, fetch_types: false, onnotice() {} });
   const opened = await Promise.all(Object.values(libraries).map((open) => open(connectionString)));
-  const overPool = async <Result>(step: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
-    const client = await pool.connect();
-    try {
-      await client.query("BEGIN");
-      const result = await step(client);
-      await client.query("COMMIT");
-      return result;
-    } catch (error) {
-      await client.query("ROLLBACK");
-      throw error;
-    } finally {
-      client.release();
-    }
-  };
   const clients = [
     ...opened.map((library) => clientOf((step) => library.inTransaction(step, {} as never))),
     clientOf((step) => sql.begin(step as never) as never),
-    clientOf(overPool),
+    clientOf((step) => inTransactionOf(pool, step)),
   ];
   return { clients, end: () => Promise.all([...opened.map((library) => library.end()), pool.end(), sql.end()]) };
 }

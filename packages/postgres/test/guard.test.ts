@@ -1,7 +1,7 @@
 import { createGuard, fenced, type GuardedTable, registerRead, removeGuard } from "@holdfast/postgres";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { serverOfFile } from "./servers.ts";
+import { inTransactionOf, serverOfFile } from "./servers.ts";
 
 const { connectionString } = await serverOfFile();
 let pool: pg.Pool;
@@ -25,20 +25,8 @@ const guard = (table: Partial<GuardedTable> = { column: "lock" }, mode: "warn" |
   pool.query(createGuard({ tables: [{ schema, table: "accounts", ...table }], mode, schema }));
 
 /** Runs a step in a transaction, which is rolled back if the step fails. */
-async function inTransaction<T>(step: (client: pg.PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query(begin);
-    const result = await step(client);
-    await client.query("COMMIT");
-    return result;
-  } catch (error) {
-    await client.query("ROLLBACK");
-    throw error;
-  } finally {
-    client.release();
-  }
-}
+const inTransaction = <T>(step: (client: pg.PoolClient) => Promise<T>, begin?: string) =>
+  inTransactionOf(pool, step, begin);
 
 /** Opens a transaction under a token of the lock a, on a connection of its own. */
 async function begin(fence: number, begin = "BEGIN"): Promise<pg.PoolClient> {

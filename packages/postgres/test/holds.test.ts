@@ -6,7 +6,7 @@ import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import pg from "pg";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { freshTable, serverOfFile } from "./servers.ts";
+import { freshTable, inTransactionOf, serverOfFile } from "./servers.ts";
 
 const { connectionString } = await serverOfFile();
 let pool: pg.Pool;
@@ -31,18 +31,9 @@ afterEach(async () => {
   await pool.end();
 });
 
-/** Runs a step in a transaction. */
-async function inTransaction<T>(step: (client: pg.PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
-  const client = await pool.connect();
-  try {
-    await client.query(begin);
-    const result = await step(client);
-    await client.query("COMMIT");
-    return result;
-  } finally {
-    client.release();
-  }
-}
+/** Runs a step in a transaction, which is rolled back if the step fails. */
+const inTransaction = <T>(step: (client: pg.PoolClient) => Promise<T>, begin?: string) =>
+  inTransactionOf(pool, step, begin);
 
 /** Ends the ttl of a lock now. */
 async function expire(): Promise<void> {

@@ -67,3 +67,23 @@ export function subjectsOver(
     };
   };
 }
+
+/** Runs a step in a transaction, which is rolled back if the step fails. */
+export async function inTransactionOf<T>(
+  pool: pg.Pool,
+  step: (client: pg.PoolClient) => Promise<T>,
+  begin = "BEGIN",
+): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query(begin);
+    const result = await step(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
