@@ -27,7 +27,9 @@ for (const server of selected) {
   for (const failure of failures(report)) console.log(`  ${failure}`);
   reports.push({ server: await nameOf(program), kind: server.kind, report });
 }
-const ofKinds = Object.keys(kinds).map((kind) => reports.filter((report) => report.kind === kind));
+const ofKinds = Object.keys(kinds)
+  .map((kind) => reports.filter((report) => report.kind === kind))
+  .filter(({ length }) => length > 0);
 const tables = ofKinds.map(compatibilityTable);
 if (words.length === 0) await writeFile(join(root, "docs/generated/compatibility.md"), await page(tables));
 const counts = ofKinds.map(totals);
