@@ -32,7 +32,8 @@ test("inLockedTransaction() keeps the lock until its commit, past the ttl, and t
   await pool.query(createTable());
   await pool.query("INSERT INTO accounts VALUES ('locked', 100)");
   const node = postgresNode(pool);
-  const redlock = new Redlock([node], { ttlMs: 60_000, waitTimeoutMs: 60_000 });
+  const options = { ttlMs: 60_000, waitTimeoutMs: 60_000 };
+  const [redlock, rival] = [new Redlock([node], options), new Redlock([node], options)];
   const update = "UPDATE accounts SET balance = balance + $1 WHERE id = 'locked'";
   const add = (client: pg.PoolClient, amount: number) => client.query(update, [amount]);
   const late = await redlock.acquire("locked");
@@ -40,7 +41,7 @@ test("inLockedTransaction() keeps the lock until its commit, past the ttl, and t
   await inLockedTransaction(pool, node, late, async (client) => {
     await pool.query("UPDATE holdfast_locks SET until = clock_timestamp()"); // the ttl has passed
     expect(await new Redlock([node], { nodeTimeoutMs: 200 }).tryAcquire("locked")).toBeNull();
-    next = redlock.using("locked", (lock) => inLockedTransaction(pool, node, lock, (other) => add(other, 50)));
+    next = rival.using("locked", (lock) => inLockedTransaction(pool, node, lock, (other) => add(other, 50)));
     await add(client, -30);
   });
   await next;
