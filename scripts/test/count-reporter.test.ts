@@ -22,19 +22,30 @@ function outcomeOf(
 
 const passing = 'test("a", () => {}); test("b", () => {});';
 
-test.concurrent.each<[what: string, file: string, lastLine: string]>([
-  ["passed tests", passing, "4 passed, 0 failed"],
-  ["a failed test", `${passing} test("c", () => { throw new Error("no"); });`, "4 passed, 1 failed"],
-  ["a skipped and a planned test", `${passing} test.skip("c", () => {}); test.todo("d");`, "4 passed, 2 failed"],
+test.concurrent.each<[what: string, files: Readonly<Record<string, string>>, lastLine: string]>([
+  ["passed tests", { passing, others: passing }, "4 passed, 0 failed"],
   [
-    "the tests behind a hook that fails",
-    `beforeAll(() => { throw new Error("no"); }); ${passing}`,
+    "failed, skipped and planned tests, those behind a hook that fails, and files that do not load or have none",
+    {
+      failed: `${passing} test("c", () => { throw new Error("no"); });`,
+      skipped: `${passing} test.skip("c", () => {}); test.todo("d");`,
+      "behind-hook": `beforeAll(() => { throw new Error("no"); }); ${passing}`,
+      "not-loaded": `${passing} import "./none.js";`,
+      empty: "",
+    },
+    "4 passed, 7 failed",
+  ],
+  ["a file without tests", { passing, empty: "" }, "2 passed, 1 failed"],
+  [
+    "a rejection that nothing handles",
+    { passing, rejecting: `${passing} Promise.reject(new Error("no"));` },
+    "4 passed, 1 failed",
+  ],
+  [
+    "a worker that crashes",
+    { passing, crashing: 'test("a", () => process.kill(process.pid, "SIGKILL"));' },
     "2 passed, 2 failed",
   ],
-  ["a file that does not load", `${passing} import "./none.js";`, "2 passed, 1 failed"],
-  ["a file without tests", "", "2 passed, 1 failed"],
-  ["a rejection that nothing handles", `${passing} Promise.reject(new Error("no"));`, "4 passed, 1 failed"],
-  ["a worker that crashes", 'test("a", () => process.kill(process.pid, "SIGKILL"));', "2 passed, 2 failed"],
-])("CountReporter counts %s", async (_, file, lastLine) => {
-  expect(await outcomeOf({ passing, file })).toEqual([lastLine, lastLine.endsWith(" 0 failed") ? 0 : 1]);
+])("CountReporter counts %s", async (_, files, lastLine) => {
+  expect(await outcomeOf(files)).toEqual([lastLine, lastLine.endsWith(" 0 failed") ? 0 : 1]);
 });
