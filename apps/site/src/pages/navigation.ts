@@ -75,6 +75,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Servers that change, attacked": "/evidence/membership/",
     "The chaos program": "/chaos/",
     "Theorem and model": "/evidence/model",
+    "Faults that tests catch": "/evidence/catches",
     "Broken lock scripts": "/evidence/broken-lock-scripts",
     "Bugs found": "/evidence/found",
   },
