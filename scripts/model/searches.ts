@@ -3,7 +3,7 @@ export interface Search {
   /** Its title in the report. */
   readonly title: string;
   /** The file in `spec/`. Default: `fencing`. Only its runs are told step by step. */
-  readonly model?: "fencing" | "heal" | "change";
+  readonly model?: "fencing" | "heal" | "change" | "transfer";
   /** The macros that the model is compiled with. */
   readonly defines: readonly string[];
   /** Whether optimising takes longer than searching. Default: true if a run is expected. */
@@ -66,6 +66,7 @@ export const proofs: readonly Search[] = [
     expects: "holds",
   },
   { title: "a node is healed, exclusive locks", model: "heal", defines: ["SHARED=0", "PROPOSALS=1"], expects: "holds" },
+  { title: "a lock is handed to another process", model: "transfer", defines: [], expects: "holds" },
 ];
 
 /** The variants that `pnpm model --long` proves as well. */
@@ -185,4 +186,14 @@ export const variants: readonly Search[] = [
     model: "heal" as const,
     defines: ["HEALED_BETWEEN", ...tokens, ...defines],
   })),
+  ...(
+    [
+      ["the ticket is the owner of the lock, as where processes share it", "OWNER_KEPT"],
+      ["a ticket is adopted without a guard", "NO_GUARD"],
+      ["the guard may end before the ticket", "GUARD_TOO_SHORT"],
+      ["a failed takeover releases the guard", "GUARD_RELEASED"],
+      ["the takeover does not ask first whether the ticket is held", "NO_CHECK"],
+      ["the ticket may end between the question and the takeover", "CHECK_TOO_SHORT"],
+    ] as const
+  ).map(([title, define]) => ({ title, model: "transfer" as const, defines: [define] })),
 ].map((variant) => ({ ...variant, expects: "run" }));
