@@ -9,6 +9,7 @@ const codes: Readonly<Record<LockError["code"] | "MEMBERSHIP", number>> = {
   WAIT_TIMEOUT: exitCodes.held,
   QUORUM_UNREACHABLE: exitCodes.noQuorum,
   LOCK_LOST: exitCodes.lost,
+  TICKET_SPENT: exitCodes.held,
   MISCONFIGURED: exitCodes.misconfigured,
   CLOSED: exitCodes.internal,
   QUEUE_FULL: exitCodes.internal,

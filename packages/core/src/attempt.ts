@@ -54,6 +54,8 @@ export interface AttemptFailed {
   readonly tookMs: number;
   /** Why the attempt failed, where the votes do not show it. */
   readonly remark?: string | undefined;
+  /** The error of the call, if it adopts a ticket. */
+  readonly error?: HoldfastError;
 }
 
 /**

@@ -2,7 +2,7 @@ import { clientsOf, generationsServed } from "./generation.ts";
 import type { NodeSet, Quorum } from "./node-sets.ts";
 
 /** The operation that failed, as the error's message names it: "could not lock …". */
-export type LockAction = "lock" | "keep" | "release" | "inspect";
+export type LockAction = "lock" | "keep" | "release" | "inspect" | "transfer" | "adopt";
 
 /** How one node replied in the operation that failed. */
 export interface NodeOutcome {
@@ -55,7 +55,9 @@ export type LossReason =
   /** Automatic extension reached `maxHoldMs`. */
   | "max-hold"
   /** The lock was released before the extension. */
-  | "released";
+  | "released"
+  /** The lock was transferred: see `Lock.transfer`. */
+  | "transferred";
 
 /**
  * The base class of the errors that lock operations reject with. Bad arguments cause a `TypeError` or `RangeError`
@@ -279,6 +281,30 @@ export class RedlockClosedError extends HoldfastError {
   readonly code = "CLOSED";
 }
 
+/**
+ * The ticket of a lock can no longer be adopted: it was adopted before, its time is over, or the claim was released on the
+ * nodes.
+ *
+ * @example
+ * ```ts
+ * import { TicketSpentError } from "@holdfast/core";
+ *
+ * const lock = await redlock.acquire("invoice:42");
+ * const ticket = await lock.transfer();
+ * const adopted = await redlock.adopt(ticket);
+ * await redlock.adopt(ticket).catch((error) => {
+ *   if (!(error instanceof TicketSpentError)) throw error;
+ *   console.log("another process has adopted it");
+ * });
+ * await adopted.release();
+ * ```
+ */
+export class TicketSpentError extends HoldfastError {
+  override readonly name = "TicketSpentError";
+  static override readonly code = "TICKET_SPENT";
+  readonly code = "TICKET_SPENT";
+}
+
 /** The union of the errors that lock operations reject with: switch on `code`. */
 export type LockError =
   | LockHeldError
@@ -287,7 +313,8 @@ export type LockError =
   | ConfigurationError
   | LockLostError
   | QueueFullError
-  | RedlockClosedError;
+  | RedlockClosedError
+  | TicketSpentError;
 
 /**
  * A node did not reply in time: the `error` of a failed {@link NodeOutcome}.
@@ -483,6 +510,8 @@ const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {
   keep: ["hold it", "held"],
   release: ["answered", "released", "not-held"],
   inspect: ["answered", "held", "not-held"],
+  transfer: ["granted", "granted"],
+  adopt: ["agreed", "granted", "held"],
 };
 
 const phrases: Partial<Record<NodeOutcome["kind"], string>> = {

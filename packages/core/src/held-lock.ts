@@ -1,4 +1,4 @@
-import type { AttemptWon } from "./attempt.ts";
+import type { AttemptFailed, AttemptWon } from "./attempt.ts";
 import type { RedlockContext } from "./context.ts";
 import {
   ConfigurationError,
@@ -10,12 +10,13 @@ import {
 } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
 import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow } from "./lease.ts";
-import type { ExtendOptions, Lock } from "./lock.ts";
+import type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
 import { parseExtension, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
+import { formatTicket, parseTransfer, transferClaim } from "./transfer.ts";
 import type { LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The implementation of {@link Lock}. */
@@ -37,6 +38,8 @@ export class HeldLock implements Lock {
   #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
   #isReleased = false;
+  /** Why the signal has aborted, if the lock was transferred. It counts as released then. */
+  #transferred: LockLostError | undefined;
   #lost: LockLostError | undefined;
   #reachedMaxHold = false;
   #controller: AbortController | undefined;
@@ -87,7 +90,8 @@ export class HeldLock implements Lock {
     this.remainingMs();
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+      const reason = this.#lost ?? this.#transferred;
+      if (reason !== undefined) this.#controller.abort(reason);
     }
     return this.#controller.signal;
   }
@@ -120,6 +124,17 @@ export class HeldLock implements Lock {
     if (this.remainingMs() === 0 && !this.#isReleased) return Promise.resolve();
     this.#releasing ??= this.#release();
     return this.#releasing;
+  }
+
+  async transfer(options?: TransferOptions): Promise<string> {
+    const withinMs = parseTransfer(this.#waiter.settings, options);
+    const transfer = this.#transfer(withinMs, this.#remainingOrThrow());
+    this.#releasing = transfer.then(
+      () => {},
+      () => {},
+    );
+    this.#controller?.abort(this.#transferred); // last, as a listener may call release()
+    return transfer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -188,7 +203,7 @@ export class HeldLock implements Lock {
   #remainingOrThrow(): number {
     const remainingMs = this.remainingMs();
     if (this.#lost !== undefined) throw this.#lost;
-    if (this.#isReleased) throw this.#lostError("released");
+    if (this.#isReleased) throw this.#transferred ?? this.#lostError("released");
     return remainingMs;
   }
 
@@ -233,6 +248,46 @@ export class HeldLock implements Lock {
     });
   }
 
+  async #transfer(withinMs: number, leftMs: number): Promise<string> {
+    const { limit, observer } = this.#context;
+    const { resources } = this;
+    const { settings } = this.#waiter;
+    const { claim } = this.#won;
+    const heldMs = observer.released ? this.#heldMs() : 0;
+    this.#isReleased = true;
+    this.#transferred = this.#lostError("transferred");
+    this.#end();
+    limit.begin(settings.nodeTimeoutMs);
+    const transfer = { resources, settings, claim, withinMs, leftMs };
+    const wait = { patienceMs: () => leftMs, isUrgent: true };
+    const result = await limit.run(() => transferClaim(this.#context, transfer), wait);
+    limit.end();
+    const isAcquired = result?.outcome === "acquired";
+    const isInTime = this.#lease.remainingMs() > 0; // else another lock may have been granted in between
+    if (isAcquired && !isInTime) result.claim.withdraw({});
+    const handedOver = isAcquired && isInTime;
+    if (!handedOver) claim.withdraw({});
+    observer.released?.({ ...this.facts, heldMs, confirmed: handedOver, handedOver });
+    this.#queues.leave(this.#waiter);
+    if (handedOver) {
+      return formatTicket({ ...transfer, owner: result.claim.owner, mode: settings.mode, fence: result.fence });
+    }
+    throw this.#transferError(isAcquired ? undefined : result);
+  }
+
+  #transferError(failure: AttemptFailed | undefined): Error {
+    const { outcome, votes, remark } = failure ?? {
+      outcome: "late",
+      votes: noVotes,
+      remark: "its validity ended first",
+    };
+    const details = this.#details("transfer", votes, outcome === "held" ? "too few nodes hold it" : remark);
+    if (outcome === "misconfigured") return new ConfigurationError(...details);
+    const [message, resources, outcomes] = details;
+    if (outcome === "held") return new LockLostError(message, resources, "not-held", outcomes);
+    return new QuorumUnreachableError(...details);
+  }
+
   #expire(): void {
     const isAskedFor = this.#isExtending || this.#failedExtension.length > 0;
     const { reason, ms } = this.#lease.hindrance() ?? { reason: isAskedFor ? "unreachable" : "expired", ms: 0 };
@@ -265,6 +320,7 @@ export class HeldLock implements Lock {
       "not-held": "too few nodes hold it",
       "max-hold": `it was held for its maxHoldMs, ${this.#waiter.settings.maxHoldMs} ms`,
       released: "it was released",
+      transferred: "it was transferred",
     };
     const [message, resources, outcomes] = this.#details("keep", this.#failedExtension, remarks[reason]);
     return new LockLostError(message, resources, reason, outcomes);

@@ -16,10 +16,11 @@ export {
   QueueFullError,
   QuorumUnreachableError,
   RedlockClosedError,
+  TicketSpentError,
   WaitTimeoutError,
 } from "./errors.ts";
 export type { Health, Holder, Inspection, NodeHealth, NodeInspection } from "./inspect.ts";
-export type { ExtendOptions, Lock } from "./lock.ts";
+export type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 export type { LockNode } from "./lock-node.ts";
 export type { JointSet, NodeSet } from "./node-sets.ts";
 export type {
@@ -33,5 +34,5 @@ export type {
   Observer,
   ReleasedEvent,
 } from "./observer.ts";
-export { defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
+export { type AdoptOptions, defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
 export { Redlock } from "./redlock.ts";

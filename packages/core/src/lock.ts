@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** An acquired lock. It ends when it is released, or when its validity ends before it is extended. */
+/** An acquired lock. It ends when it is released or transferred, or when its validity ends before it is extended. */
 export interface Lock extends AsyncDisposable {
   /** The locked resources: sorted, without duplicates. */
   readonly resources: readonly string[];
@@ -13,17 +13,17 @@ export interface Lock extends AsyncDisposable {
    */
   readonly fence: number;
   /**
-   * Aborts when the lock is lost, no later than the end of its validity, with a {@link LockLostError} as the reason.
-   * Does not abort when the lock is released.
+   * Aborts when the lock is lost, no later than the end of its validity, or transferred, with a {@link LockLostError} as
+   * the reason. Does not abort when the lock is released.
    */
   readonly signal: AbortSignal;
-  /** Returns how long the lock may be relied on from now, in milliseconds: 0 once it is lost or released. */
+  /** Returns how long the lock may be relied on from now, in milliseconds: 0 once it has ended. */
   remainingMs(): number;
   /**
    * Extends the lock to `ttlMs` from now. A lock that already lasts longer is left unchanged. While too few nodes
    * reply, retries until the validity ends.
    *
-   * @throws {LockLostError} when the lock was released, is lost, or turns out to be lost
+   * @throws {LockLostError} when the lock has ended, or turns out to be lost
    * @throws {ConfigurationError} immediately, when so many nodes report a configuration error that the rest is no
    *   quorum; the lock stays as it was
    * @throws {TypeError | RangeError} for bad options
@@ -53,10 +53,42 @@ export interface Lock extends AsyncDisposable {
    */
   release(): Promise<void>;
   /**
+   * Ends this lock, and returns a ticket with which another process can adopt it: see `Redlock.adopt`. Until then, nobody
+   * holds the lock, and nobody else can acquire it for `withinMs`. The signal aborts at once.
+   *
+   * The ticket is printable ASCII, about 200 characters and the names of the resources. It works once. Whoever can read it,
+   * and reach the servers, can adopt the lock.
+   *
+   * @returns the ticket
+   * @throws {LockLostError} when the lock has ended, or too few nodes still hold it
+   * @throws {QuorumUnreachableError} when too few nodes replied: the lock has ended, and is released
+   * @throws {ConfigurationError} when a node reports a configuration error: the lock has ended, and is released
+   * @throws {TypeError | RangeError} for bad options; the lock stays as it was
+   *
+   * @example
+   * ```ts
+   * const lock = await redlock.acquire("report:7");
+   * const ticket = await lock.transfer({ withinMs: 60_000 });
+   * // … another process, which has received the ticket:
+   * await using adopted = await redlock.adopt(ticket, { autoExtend: true });
+   * console.log(adopted.fence > lock.fence); // true
+   * ```
+   */
+  transfer(options?: TransferOptions): Promise<string>;
+  /**
    * Releases the lock at the end of an `await using` block, and waits for the nodes unless `awaitRelease` is false.
    * Never throws: on nodes that do not reply, the lock expires with its ttl.
    */
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The options of {@link Lock.transfer}. */
+export interface TransferOptions {
+  /**
+   * How long the nodes keep the lock for the ticket, in milliseconds: an integer above `nodeTimeoutMs`. Default: the ttl of
+   * the lock.
+   */
+  readonly withinMs?: number | undefined;
 }
 
 /** The options of {@link Lock.extend}. */

@@ -29,7 +29,7 @@ export interface Observer {
   acquireFailed?(event: AcquireFailedEvent): void;
   /** A lock was extended. */
   extended?(event: ExtendedEvent): void;
-  /** The holder released a lock. */
+  /** The holder released a lock, or transferred it. */
   released?(event: ReleasedEvent): void;
   /** A lock was lost before the holder released it. */
   lost?(event: LostEvent): void;
@@ -96,7 +96,7 @@ export interface ReleasedEvent extends LockEvent {
   readonly heldMs: number;
   /** Whether a quorum of nodes replied. If not, the remaining claims expire with their ttl. */
   readonly confirmed: boolean;
-  /** Whether the next waiter of this process took over the lock. */
+  /** Whether the next waiter of this process took over the lock, or a ticket did. */
   readonly handedOver: boolean;
 }
 

@@ -47,6 +47,9 @@ export interface LockOptions {
   readonly awaitRelease?: boolean | undefined;
 }
 
+/** The options of `Redlock.adopt`: those of a lock that the ticket does not determine. */
+export interface AdoptOptions extends Omit<LockOptions, "mode" | "waitTimeoutMs"> {}
+
 /** The options of a `Redlock`: what its servers need, and the defaults of its locks. */
 export interface RedlockOptions extends LockOptions {
   /**

@@ -18,6 +18,7 @@ import type { Nesting } from "./nesting.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
 import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
+  type AdoptOptions,
   type LockOptions,
   parseRedlockOptions,
   parseResources,
@@ -27,6 +28,7 @@ import {
 import { Pause } from "./pause.ts";
 import { noVotes, OpenCalls } from "./quorum-call.ts";
 import { RequestLimit } from "./request-limit.ts";
+import { adoptTicket, assertAdoption, parseTicket, type Ticket } from "./transfer.ts";
 import { LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /** The number of open `Redlock`s that use each node. The last one to close also closes the node. */
@@ -162,6 +164,40 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
+   * Makes the lock that another process has transferred a lock of this one, with a new owner, and a larger fence unless it
+   * is shared. A ticket works once, within the time that `Lock.transfer` was given. Nobody else has held the lock meanwhile.
+   *
+   * An adoption that fails with a {@link QuorumUnreachableError} can be repeated, unless the nodes had begun to take the
+   * claim over; the next one fails with a {@link TicketSpentError} then.
+   *
+   * @param ticket the text that {@link Lock.transfer} returned. It names the resources and the mode
+   * @param options override those of the `Redlock`
+   * @throws {TicketSpentError} when the ticket was adopted before, or its time is over
+   * @throws {QuorumUnreachableError} when too few nodes replied
+   * @throws {ConfigurationError} immediately, when a node reports a configuration error
+   * @throws {QueueFullError} when `maxWaiters` calls are in progress
+   * @throws {RedlockClosedError} when the `Redlock` is closed before or during the call
+   * @throws {TypeError | RangeError} for bad arguments
+   * @throws the reason of `signal` when it aborts
+   *
+   * @example
+   * ```ts
+   * async function onJob(ticket: string) {
+   *   await using lock = await redlock.adopt(ticket, { autoExtend: true });
+   *   console.log(`fence ${lock.fence}`);
+   * }
+   * const lock = await redlock.acquire("report:7");
+   * await onJob(await lock.transfer({ withinMs: 60_000 })); // in another process, that is
+   * ```
+   */
+  async adopt(ticket: string, options: AdoptOptions = {}): Promise<Lock> {
+    const parsed = parseTicket(ticket);
+    assertAdoption(options);
+    const lockOptions = { ...options, mode: parsed.mode };
+    return this.#acquire(parsed.resources, lockOptions, { mayWait: false, autoExtend: false, ticket: parsed });
+  }
+
+  /**
    * Runs a routine under a lock, extends the lock while the routine runs, and releases it afterwards. A release that
    * too few nodes confirm is not an error: the lock then expires with its ttl. `awaitRelease` decides whether to wait
    * for it.
@@ -292,7 +328,11 @@ export class Redlock implements AsyncDisposable {
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 
-  #acquire(names: Names, options: LockOptions | undefined, kind: Kind & { mayWait: true }): Promise<HeldLock>;
+  #acquire(
+    names: Names,
+    options: LockOptions | undefined,
+    kind: Kind & ({ mayWait: true } | { ticket: Ticket }),
+  ): Promise<HeldLock>;
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
@@ -323,7 +363,7 @@ export class Redlock implements AsyncDisposable {
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
           throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(waiter));
         }
-        const result = await this.#attempt(waiter, startedAt, deadlineMs);
+        const result = await this.#attempt(waiter, startedAt, deadlineMs, kind.ticket);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) {
@@ -345,6 +385,7 @@ export class Redlock implements AsyncDisposable {
         if (!mayWait || failure.outcome === "misconfigured") break;
         this.#queues.failed(waiter, failure);
       }
+      if (failure.error !== undefined) throw failure.error;
       if (!kind.mayWait && failure.outcome === "held" && observer.acquireFailed === undefined) {
         this.#queues.leave(waiter);
         return null;
@@ -359,12 +400,21 @@ export class Redlock implements AsyncDisposable {
   }
 
   /** Makes an attempt once a permit is free. A takeover runs under the permit of the predecessor's release. */
-  #attempt(waiter: Waiter, startedAt: ClockReading | undefined, deadlineMs: number): Promise<Attempt | undefined> {
+  #attempt(
+    waiter: Waiter,
+    startedAt: ClockReading | undefined,
+    deadlineMs: number,
+    ticket: Ticket | undefined,
+  ): Promise<Attempt | undefined> {
     const context = this.#context;
     const { signal, nodeTimeoutMs } = waiter.settings;
     // A call that does not wait for other owners has no deadline.
     const patienceMs = () => (deadlineMs === Infinity ? nodeTimeoutMs : deadlineMs - context.clock.monotonicMs());
-    const run = () => attempt(context, this.#queues.begin(waiter), startedAt ?? readClocks(context.clock));
+    const run = () => {
+      const terms = this.#queues.begin(waiter);
+      if (ticket !== undefined) return adoptTicket(context, ticket, terms);
+      return attempt(context, terms, startedAt ?? readClocks(context.clock));
+    };
     return waiter.offer !== undefined ? run() : context.limit.run(run, { patienceMs, signal });
   }
 
@@ -373,10 +423,11 @@ export class Redlock implements AsyncDisposable {
   }
 }
 
-/** How `acquire`, `tryAcquire` and `using` differ. */
+/** How `acquire`, `tryAcquire`, `adopt` and `using` differ. */
 interface Kind {
   readonly mayWait: boolean;
   readonly autoExtend: boolean;
+  readonly ticket?: Ticket;
 }
 
 type Names = string | readonly string[];

@@ -52,6 +52,7 @@ const codes: Readonly<Record<LockError["code"], true>> = {
   MISCONFIGURED: true,
   LOCK_LOST: true,
   QUEUE_FULL: true,
+  TICKET_SPENT: true,
   CLOSED: true,
 };
 
