@@ -56,8 +56,8 @@ export interface Lock extends AsyncDisposable {
    * Ends this lock, and returns a ticket with which another process can adopt it: see `Redlock.adopt`. Until then, nobody
    * holds the lock, and nobody else can acquire it for `withinMs`. The signal aborts at once.
    *
-   * The ticket is printable ASCII, about 200 characters and the names of the resources. It works once. Whoever can read it,
-   * and reach the servers, can adopt the lock.
+   * The ticket is printable ASCII: about 200 characters, and the names of the resources. It works once. Until then, a reader
+   * of the ticket who can reach the servers can adopt the lock.
    *
    * @returns the ticket
    * @throws {LockLostError} when the lock has ended, or too few nodes still hold it

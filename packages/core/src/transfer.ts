@@ -73,32 +73,30 @@ export function transferClaim(context: RedlockContext, transfer: Transfer): Prom
 
 /** Adopts a ticket in three steps, each with a quorum: claims the guard, asks for the claim, and takes it over. */
 export async function adoptTicket(context: RedlockContext, ticket: Ticket, terms: AttemptTerms): Promise<Attempt> {
+  const { clock } = context;
   const { settings } = terms;
-  const beganAt = readClocks(context.clock);
-  const guard = await attempt(quietly(context), guardTerms(ticket, settings), beganAt);
-  const failed = ({ outcome, votes, remark }: Omit<AttemptFailed, "tookMs">, ended: string): AttemptFailed => {
-    const tookMs = elapsedMs(beganAt, readClocks(context.clock));
-    return { outcome, votes, tookMs, error: adoptError(context, terms, { outcome, votes, remark }, ended) };
+  const guard = await attempt(quietly(context), guardTerms(ticket, settings), readClocks(clock));
+  const failed = (failure: AttemptFailed, ended = "the ticket has ended"): AttemptFailed => {
+    return { ...failure, error: adoptError(context, terms, failure, ended) };
   };
   if (guard.outcome !== "acquired") return failed(guard, "another process has adopted the ticket, or is about to");
-  const ended = "the ticket has ended";
-  const startedAt = readClocks(context.clock);
+  const startedAt = readClocks(clock);
   const claim = new Claim(context, ticket.resources, ticket.owner, settings);
   const { votes, verdicts } = await askForClaim(claim, ticket, settings);
   if (!settings.quorum.isReachedBy(verdicts, verdict.yes)) {
     guard.claim.withdraw();
-    return failed({ outcome: "unreachable", votes }, ended);
+    return failed({ outcome: "unreachable", votes, tookMs: elapsedMs(startedAt, readClocks(clock)) });
   }
   const result = await attempt(context, { ...terms, predecessor: claim }, startedAt);
   if (result.outcome === "acquired") return result;
   claim.withdraw({}); // but not the guard: a late takeover may end the ticket
-  return failed(result, ended);
+  return failed(result);
 }
 
 /** The guard outlives the ticket, which {@link askForClaim} may extend by the ttl of the new lock. */
 function guardTerms({ id, resources, withinMs }: Ticket, settings: Settings): AttemptTerms {
   const atMostMs = withinMs + settings.ttlMs;
-  const ttlMs = Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(atMostMs + driftMs(atMostMs, settings.driftFactor)));
+  const ttlMs = Math.ceil(atMostMs + driftMs(atMostMs, settings.driftFactor));
   const names = Object.freeze([`${resources[0]}:ticket:${id}`]);
   return {
     resources: names,
@@ -128,7 +126,7 @@ function askForClaim(claim: Claim, { fence }: Ticket, settings: Settings): Promi
 function adoptError(
   { nodes }: RedlockContext,
   { resources, settings: { quorum } }: AttemptTerms,
-  { outcome, votes, remark }: Omit<AttemptFailed, "tookMs">,
+  { outcome, votes, remark }: AttemptFailed,
   ended: string,
 ): ConfigurationError | QuorumUnreachableError | TicketSpentError {
   const isRefusal = (vote: Vote | undefined): boolean => vote?.kind === "denied" || vote?.kind === "not-held";

@@ -85,8 +85,8 @@ describe("transfer()", () => {
   it("transfer() releases both owners when too few nodes grant it (S4)", async () => {
     const it = world(3);
     const lock = await it.clock.until(it.redlock.acquire("r"));
-    for (const name of ["b", "c"])
-      it.node(name).fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : {});
+    it.node("b").fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : undefined);
+    it.node("c").fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
     const error = await errorOf(it, lock.transfer({ withinMs }));
     expect(error).toBeInstanceOf(QuorumUnreachableError);
     expect(error.message).toMatch(/^could not transfer r: 1 of 3 nodes granted, 2 needed; b timed out after 50 ms, c/);
@@ -95,7 +95,7 @@ describe("transfer()", () => {
     expect(lock.remainingMs()).toBe(0);
     const released = it.events.filter(([name]) => name === "released");
     expect(released).toMatchObject([["released", { confirmed: false, handedOver: false }]]);
-    expect(await it.clock.until(it.redlock.tryAcquire("r"))).not.toBeNull();
+    expect(await it.clock.until(it.otherClient().tryAcquire("r"))).not.toBeNull();
   });
 
   it("transfer() of a lock that the nodes no longer hold rejects as the lock is lost", async () => {
@@ -112,14 +112,15 @@ describe("transfer()", () => {
   });
 
   it("transfer() rejects if the validity of the lock ends before the nodes have replied", async () => {
-    const it = world(3, { ttlMs: 1_000 });
-    const lock = await it.clock.until(it.redlock.acquire("r"));
-    await it.clock.advance(980);
-    for (const node of it.nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 9 } : undefined);
-    const error = await errorOf(it, lock.transfer({ withinMs }));
-    expect(error).toBeInstanceOf(QuorumUnreachableError);
-    await it.clock.advance(100);
-    expect(await it.heldOn("r")).toEqual([]);
+    for (const travel of [{ requestMs: 9 }, { replyMs: 8 }]) {
+      const it = world(3, { ttlMs: 1_000 });
+      const lock = await it.clock.until(it.redlock.acquire("r"));
+      await it.clock.advance(980); // 12 ms allow for drift
+      for (const node of it.nodes) node.fault = ({ method }) => (method === "acquire" ? travel : undefined);
+      expect(await errorOf(it, lock.transfer({ withinMs }))).toBeInstanceOf(QuorumUnreachableError);
+      await it.clock.advance(100);
+      expect(await it.heldOn("r")).toEqual([]);
+    }
   });
 
   it("using() whose routine transfers its lock returns the result", async () => {
@@ -214,6 +215,23 @@ describe("adopt()", () => {
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
+  it("adopt() rejects although late requests of the transfer have made the claim again", async () => {
+    const it = world(5);
+    const slow = { requestMs: 3_000 };
+    for (const name of ["d", "e"])
+      it.node(name).fault = ({ request }) => (request.takeover ? slow : { lose: "request" });
+    const [, ticket] = await transferred(it);
+    for (const node of it.nodes) node.fault = () => undefined;
+    it.node("c").fault = ({ request }) => (request.takeover ? { lose: "request" } : undefined);
+    const adopted = await it.clock.until(it.redlock.adopt(ticket, { ttlMs: 1_000 }));
+    it.node("c").fault = () => ({ lose: "request" });
+    await it.clock.until(adopted.release());
+    await it.clock.advance(3_500);
+    expect(await it.heldOn("r")).toEqual(["c", "d", "e"]); // by the ticket: a quorum
+    expect(new Set(await ownersOf(it)).size).toBe(2);
+    expect(await errorOf(it, it.otherClient().adopt(ticket))).toBeInstanceOf(TicketSpentError);
+  });
+
   it("adopt() of two clients at once grants at most one", async () => {
     for (const down of [0, 1]) {
       const it = world(3);
@@ -301,6 +319,20 @@ describe("adopt()", () => {
     expect(await errorOf(it, it.otherClient().adopt(ticket))).toBeInstanceOf(TicketSpentError);
   });
 
+  it("adopt() that failed keeps others from the ticket, whose claim its late takeover may end", async () => {
+    const it = world(3);
+    const [, ticket] = await transferred(it);
+    for (const node of it.nodes) {
+      node.fault = ({ method, request: { takeover, resources } }) => {
+        if (takeover !== undefined) return { requestMs: 1_000 };
+        return method === "release" && resources.includes("r") ? { lose: "request" } : undefined;
+      };
+    }
+    expect(await errorOf(it, it.redlock.adopt(ticket))).toBeInstanceOf(QuorumUnreachableError);
+    expect(await it.heldOn("r")).toEqual(["a", "b", "c"]);
+    expect(await errorOf(it, it.otherClient().adopt(ticket))).toBeInstanceOf(TicketSpentError);
+  });
+
   it("adopt() of a shared lock shares it", async () => {
     const it = world(3);
     const reader = await it.clock.until(it.redlock.acquire("r", { mode: "shared" }));
@@ -319,11 +351,11 @@ describe("adopt()", () => {
     const it = world(3);
     const [, ticket] = await transferred(it);
     const other = it.otherClient();
-    const waiting = [it.redlock.acquire("r"), other.acquire("r")];
+    const waiting = [it.redlock, other].map((each) => each.using("r", () => {}));
     const adopted = await it.clock.until(other.adopt(ticket));
     await it.clock.advance(100);
     await it.clock.until(adopted.release());
-    for (const lock of waiting) await it.clock.until(lock.then((each) => each.release()));
+    await it.clock.until(Promise.all(waiting));
     expect(await it.heldOn("r")).toEqual([]);
   });
 
