@@ -17,7 +17,7 @@ export const exitCodes = {
   internal: 70,
   /** Output could not be written. */
   output: 74,
-  /** Another owner held the lock for the whole wait. */
+  /** Another owner held the lock for the whole wait; `run --ticket`: the ticket is spent. */
   held: 75,
   /** The lock was lost while the command ran. */
   lost: 76,
@@ -60,7 +60,8 @@ export const exitCodesHelp = `Exit codes:
             guard --check: a table does not refuse stale writers
   64        the command line or the configuration is wrong
   69        too few servers replied; verify: unknown
-  75        another owner held the lock; see run --conflict-exit-code
+  75        another owner held the lock, or the ticket is spent;
+            see run --conflict-exit-code
   76        the lock was lost
   78        the servers cannot work in this configuration
   126       the command cannot be executed

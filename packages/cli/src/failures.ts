@@ -26,12 +26,13 @@ const optionNames: Readonly<Record<string, string>> = {
   settleMs: "--settle",
   watchMs: "--watch-for",
   label: "--label",
+  ticket: "--ticket",
   prefix: "--prefix",
 };
 
 /** Replaces the names of core's options in a message with those of the command line. */
 export function inOptionNames(message: string): string {
-  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix)\b/g, (word) => optionNames[word] ?? word);
+  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix|ticket)\b/g, (word) => optionNames[word] ?? word);
 }
 
 /** Converts any thrown value into a failure. An unforeseen error counts as a bug in this program. */

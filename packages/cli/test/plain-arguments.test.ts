@@ -10,7 +10,7 @@ async function readByYargs(words: readonly string[]): Promise<Record<string, unk
   const inert = commands.map((command) => ({
     ...command,
     handler: (args: object): void => {
-      if (command.command === "run <resource..>") seen = { ...args };
+      if (command.command === "run [resource..]") seen = { ...args };
     },
   }));
   // With a callback, yargs does not print.
@@ -37,6 +37,7 @@ test.each([
   ["run", "x", ...command],
   ["run", "x", "y", "7", "z:1", ...command],
   ["run", "x", "--no-wait", "y", ...command],
+  ["run", "--ticket", "ticket1.WyJ4Il0", ...command],
   ["run", "--wait", "5s", "--ttl=1m", "x", ...command],
   ["run", "x", "-E", "1", ...command],
   ["run", "x", "--conflict-exit-code=007", ...command],

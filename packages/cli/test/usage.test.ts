@@ -39,7 +39,7 @@ test.each([
   ["lsit", "Did you mean list? See holdfast --help"],
   ["inspct x --memory", "Did you mean inspect? See holdfast --help"],
   ["frobnicate", "Unknown argument: frobnicate; see holdfast --help"],
-  ["run", "Not enough non-option arguments"],
+  ["run", "no resource to lock: name it"],
   ["run x --memory", "no command to run: write it after --"],
   ["run x --memory true", "no command to run: write it after --"],
   ["run x --memory --", "no command to run: write it after --"],

@@ -39,6 +39,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Leader election": "/election",
     Semaphores: "/semaphore",
     "Shared locks": "/shared-locks",
+    "Handing a lock over": "/transfer",
     "Web Locks": "/web-locks/",
   },
   Backends: {

@@ -21,6 +21,7 @@ interface RunArguments extends SupervisedArguments {
   readonly conflictExitCode: string | undefined;
   readonly permits: string | undefined;
   readonly shared: boolean | undefined;
+  readonly ticket: string | undefined;
 }
 
 const defaultWait = "10s";
@@ -35,20 +36,26 @@ const lockOptions: Readonly<Record<string, Options>> = {
   },
   shared: { ...flag, conflicts: "permits", describe: "Share the lock with others that share it, as readers do" },
   permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
+  ticket: {
+    ...text,
+    conflicts: ["wait", "no-wait", "shared", "permits"],
+    describe: "Adopt the lock that another process has transferred, instead of acquiring one",
+  },
   ...supervisedOptions,
 };
 
 /** `holdfast run`: runs a command while it holds a lock. */
 export const runCommand: CommandModule<object, RunArguments> = {
-  command: "run <resource..>",
+  command: "run [resource..]",
   describe: "Run a command while holding a lock: run backup -- ./backup.sh",
   builder: (yargs) =>
     withSupervisedOptions(
       yargs
-        .usage("$0 run <resource..> [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
+        .usage("$0 run [resource..] [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
         .positional("resource", { type: "string", describe: "The resources; several are locked together" })
         .example("$0 run backup --wait 2m -- ./backup.sh", "")
-        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", ""),
+        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", "")
+        .example('$0 run --ticket "$TICKET" -- ./report', ""),
       lockOptions,
     ) as unknown as Argv<RunArguments>,
   handler: async (args) => {
@@ -74,7 +81,8 @@ export function readPlainRun([name, ...words]: readonly string[]): RunArguments 
   const end = words.indexOf("--");
   if (name !== "run" || end < 0 || end === words.length - 1) return undefined;
   const plain = readPlainArguments(words.slice(0, end), { ...lockOptions, ...serverOptionDefinitions });
-  if (plain === undefined || plain.positionals.length === 0 || plain.positionals.includes("help")) return undefined;
+  if (plain === undefined || plain.positionals.includes("help")) return undefined;
+  if (plain.positionals.length === 0 && plain.values.ticket === undefined) return undefined;
   return { ...plain.values, resource: plain.positionals, "--": words.slice(end + 1) } as unknown as RunArguments;
 }
 
@@ -87,9 +95,16 @@ async function run(args: RunArguments): Promise<number> {
 
 function readRunOptions(args: RunArguments): RunOptions {
   const resources = args.resource ?? [];
+  const ticket = only("--ticket", args.ticket);
+  if (ticket !== undefined && resources.length > 0)
+    throw new UsageError("--ticket names the resources: leave them out");
+  if (ticket === undefined && resources.length === 0) {
+    throw new UsageError("no resource to lock: name it, as in run backup -- ./backup.sh, or pass --ticket");
+  }
   return {
     ...readSupervised(args, "run backup -- ./backup.sh"),
     resources,
+    ticket,
     mode: args.shared === true ? "shared" : "exclusive",
     permits: readPermits(only("--permits", args.permits), resources),
     waitMs: readWait(args),

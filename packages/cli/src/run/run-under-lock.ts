@@ -11,7 +11,10 @@ import { type SupervisedCommand, supervise } from "./supervise.ts";
 
 /** The command, and the lock under which it runs. */
 export interface RunOptions extends SupervisedCommand {
+  /** Empty if a ticket names them. */
   readonly resources: readonly string[];
+  /** The ticket to adopt instead of acquiring a lock. */
+  readonly ticket: string | undefined;
   /** Whether others may share the lock. */
   readonly mode: NonNullable<LockOptions["mode"]>;
   /** How many of the permits of a semaphore, which the only resource names, to acquire instead of a lock. */
@@ -45,15 +48,17 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
 
 /** Acquires the lock or the permits. Returns undefined if a signal arrives first. */
 async function acquire(
-  { resources, mode, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
+  { resources, ticket, mode, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
   service: LockService,
   { interrupted }: Signals,
 ): Promise<Lock | Permits | undefined> {
   const { redlock, servers } = service;
-  assertQuorumPossible(service, resources);
-  const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
+  assertQuorumPossible(service, ticket === undefined ? resources : ["the resources of the ticket"]);
+  const lockOptions = { autoExtend: true, maxHoldMs, label, signal: interrupted };
+  const options = { ...lockOptions, waitTimeoutMs: waitMs };
   try {
     const held = await withUsageErrors(async () => {
+      if (ticket !== undefined) return redlock.adopt(ticket, lockOptions);
       if (permits === undefined) return redlock.acquire(resources, { ...options, mode });
       const { semaphore } = await import("@holdfast/core/semaphore");
       return semaphore(redlock, resources[0] as string, permits.total).acquire(permits.count, options);
@@ -68,6 +73,7 @@ async function acquire(
       const reason = permits === undefined ? await conflictMessage(redlock, resources, waitMs) : message;
       throw new Failure(reason, conflictExitCode);
     }
+    if (code === "TICKET_SPENT") throw new Failure(message, conflictExitCode);
     if (code === "QUORUM_UNREACHABLE") {
       throw new Failure(message + connectionProblems(servers, outcomes), exitCodes.noQuorum);
     }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
+import { type Lock, LockLostError, type Redlock, TicketSpentError } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { shared } from "../world/client.ts";
@@ -137,6 +137,21 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
       const next = await world.rivalRedlock.acquire("r");
       expect(next.fence).toBeGreaterThan(lock.fence);
+    },
+  }),
+  ...factsNeeding<RedlockWorld>(["takeover"], {
+    "transfer() keeps a lock from others until one of them adopts it": async ({ redlock, rivalRedlock }) => {
+      const lock = await redlock.acquire("r", { ttlMs: minuteMs });
+      const ticket = await lock.transfer({ withinMs: minuteMs });
+      expect(await redlock.tryAcquire("r")).toBeNull();
+      const adopted = await rivalRedlock.adopt(ticket, { ttlMs: minuteMs });
+      expect(adopted.fence).toBeGreaterThan(lock.fence);
+      await lock.release();
+      await adopted.extend();
+      await expect(redlock.adopt(ticket)).rejects.toThrow(TicketSpentError);
+      await adopted.release();
+      await expect(redlock.adopt(ticket)).rejects.toThrow(TicketSpentError);
+      expect(await redlock.tryAcquire("r")).toMatchObject({ resources: ["r"] });
     },
   }),
   ...factsNeeding<RedlockWorld>(["severalResources"], {
