@@ -12,6 +12,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   core: [
     /^from:7 and to:9 for [\d.]+ ms, fence \d+ > \d+\nhost-3\ncould not lock nightly-report: waited 100 ms; this process has held nightly-report for \d+ ms/,
     "true\n",
+    /^fence \d+: nobody else makes this report\nfence \d+\n$/,
     /^could not lock account:7: it is called within the lock on account:7, and would wait for itself/,
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
     /^host-3 leads in term \d{16}\n$/,

@@ -53,7 +53,7 @@ test.each([
     "docs/frameworks/nestjs.md",
     ["src/nest/lock.module.ts", "src/nest/locked.ts", "src/nest/app.module.ts", "src/nest/main.ts"],
   ],
-  ["docs/frameworks/bullmq.md", ["src/bullmq-worker.ts"]],
+  ["docs/frameworks/bullmq.md", ["src/bullmq-worker.ts", "src/handed-job.ts"]],
   ["docs/frameworks/nextjs.md", ["src/serverless-route.ts"]],
 ])("%s shows files of recipes unchanged", async (page, files) => {
   const shown = (await readmeExamples(resolve(root, page))).map(({ code }) => `${code}\n`);
