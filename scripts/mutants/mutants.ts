@@ -592,16 +592,16 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "transfer",
     fault: "a lock whose validity has ended meanwhile is transferred",
-    file: "held-lock.ts",
-    from: "const isInTime = this.#lease.remainingMs() > 0;",
-    to: "const isInTime = this.#lease.remainingMs() > Number.NEGATIVE_INFINITY;",
+    file: "transfer.ts",
+    from: "if (remainingMs() > 0) return",
+    to: "if (remainingMs() > Number.NEGATIVE_INFINITY) return",
   },
   {
     rule: "transfer",
     fault: "a transfer that failed keeps the lock",
-    file: "held-lock.ts",
-    from: "    if (!handedOver) claim.withdraw({});\n",
-    to: "",
+    file: "transfer.ts",
+    from: "  claim.withdraw({});\n  return result;",
+    to: "  return result;",
   },
   {
     rule: "transfer",

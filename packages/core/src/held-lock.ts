@@ -1,4 +1,4 @@
-import type { AttemptFailed, AttemptWon } from "./attempt.ts";
+import type { AttemptWon } from "./attempt.ts";
 import type { RedlockContext } from "./context.ts";
 import {
   ConfigurationError,
@@ -16,7 +16,7 @@ import type { LockEvent } from "./observer.ts";
 import { parseExtension, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
-import { formatTicket, parseTransfer, transferClaim } from "./transfer.ts";
+import { parseTransfer, transferClaim } from "./transfer.ts";
 import type { LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The implementation of {@link Lock}. */
@@ -128,7 +128,8 @@ export class HeldLock implements Lock {
 
   async transfer(options?: TransferOptions): Promise<string> {
     const withinMs = parseTransfer(this.#waiter.settings, options);
-    const transfer = this.#transfer(withinMs, this.#remainingOrThrow());
+    this.#remainingOrThrow();
+    const transfer = this.#transfer(withinMs);
     this.#releasing = transfer.then(
       () => {},
       () => {},
@@ -248,44 +249,30 @@ export class HeldLock implements Lock {
     });
   }
 
-  async #transfer(withinMs: number, leftMs: number): Promise<string> {
+  async #transfer(withinMs: number): Promise<string> {
     const { limit, observer } = this.#context;
-    const { resources } = this;
     const { settings } = this.#waiter;
-    const { claim } = this.#won;
     const heldMs = observer.released ? this.#heldMs() : 0;
     this.#isReleased = true;
     this.#transferred = this.#lostError("transferred");
     this.#end();
     limit.begin(settings.nodeTimeoutMs);
-    const transfer = { resources, settings, claim, withinMs, leftMs };
-    const wait = { patienceMs: () => leftMs, isUrgent: true };
-    const result = await limit.run(() => transferClaim(this.#context, transfer), wait);
+    const result = await transferClaim(this.#context, {
+      resources: this.resources,
+      settings,
+      claim: this.#won.claim,
+      withinMs,
+      remainingMs: () => this.#lease.remainingMs(),
+    });
     limit.end();
-    const isAcquired = result?.outcome === "acquired";
-    const isInTime = this.#lease.remainingMs() > 0; // else another lock may have been granted in between
-    if (isAcquired && !isInTime) result.claim.withdraw({});
-    const handedOver = isAcquired && isInTime;
-    if (!handedOver) claim.withdraw({});
+    const handedOver = typeof result === "string";
     observer.released?.({ ...this.facts, heldMs, confirmed: handedOver, handedOver });
     this.#queues.leave(this.#waiter);
-    if (handedOver) {
-      return formatTicket({ ...transfer, owner: result.claim.owner, mode: settings.mode, fence: result.fence });
-    }
-    throw this.#transferError(isAcquired ? undefined : result);
-  }
-
-  #transferError(failure: AttemptFailed | undefined): Error {
-    const { outcome, votes, remark } = failure ?? {
-      outcome: "late",
-      votes: noVotes,
-      remark: "its validity ended first",
-    };
-    const details = this.#details("transfer", votes, outcome === "held" ? "too few nodes hold it" : remark);
-    if (outcome === "misconfigured") return new ConfigurationError(...details);
-    const [message, resources, outcomes] = details;
-    if (outcome === "held") return new LockLostError(message, resources, "not-held", outcomes);
-    return new QuorumUnreachableError(...details);
+    if (handedOver) return result;
+    const wasHeld = result.outcome !== "held";
+    const remark = wasHeld ? result.remark : "too few nodes hold it";
+    const [message, resources, outcomes] = this.#details("transfer", result.votes, remark);
+    throw new LockLostError(message, resources, wasHeld ? "unreachable" : "not-held", outcomes);
   }
 
   #expire(): void {

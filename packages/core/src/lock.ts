@@ -60,9 +60,8 @@ export interface Lock extends AsyncDisposable {
    * of the ticket who can reach the servers can adopt the lock.
    *
    * @returns the ticket
-   * @throws {LockLostError} when the lock has ended, or too few nodes still hold it
-   * @throws {QuorumUnreachableError} when too few nodes replied: the lock has ended, and is released
-   * @throws {ConfigurationError} when a node reports a configuration error: the lock has ended, and is released
+   * @throws {LockLostError} when the lock has ended, too few nodes still hold it, or too few replied in time. The lock is
+   *   released then
    * @throws {TypeError | RangeError} for bad options; the lock stays as it was
    *
    * @example

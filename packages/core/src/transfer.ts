@@ -1,13 +1,13 @@
 import { assertOptions, checkInteger, checkType, wrong } from "./arguments.ts";
-import { type Attempt, type AttemptFailed, type AttemptTerms, attempt } from "./attempt.ts";
+import { type Attempt, type AttemptFailed, type AttemptTerms, attempt, notSent } from "./attempt.ts";
 import { Claim, freshOwner } from "./claim.ts";
 import type { RedlockContext } from "./context.ts";
 import { ConfigurationError, failureDetails, QuorumUnreachableError, TicketSpentError } from "./errors.ts";
-import { driftMs, elapsedMs, readClocks } from "./lease.ts";
+import { driftMs, elapsedMs, readClocks, validityMs } from "./lease.ts";
 import type { TransferOptions } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import { type AdoptOptions, parseResources, type Settings } from "./options.ts";
-import { isCertain, type Tally } from "./quorum-call.ts";
+import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /*
@@ -39,8 +39,8 @@ export interface Transfer {
   readonly settings: Settings;
   readonly claim: Claim;
   readonly withinMs: number;
-  /** How long the lock may still be relied on, in milliseconds. */
-  readonly leftMs: number;
+  /** Returns how long the lock could be relied on from now, in milliseconds. */
+  remainingMs(): number;
 }
 
 /**
@@ -56,19 +56,40 @@ export function parseTransfer({ ttlMs, nodeTimeoutMs }: Settings, options: Trans
   return withinMs;
 }
 
-/** Takes the claim of a lock over to a fresh owner, which a ticket will name. */
-export function transferClaim(context: RedlockContext, transfer: Transfer): Promise<Attempt> {
-  const { resources, settings, claim, withinMs, leftMs } = transfer;
-  const nodeTimeoutMs = Math.min(settings.nodeTimeoutMs, leftMs);
-  const validityMs = withinMs - driftMs(withinMs, settings.driftFactor);
+/**
+ * Takes the claim of a lock over to a fresh owner, which the ticket names.
+ *
+ * @returns the ticket, or why there is none; both owners are released then
+ */
+export async function transferClaim(context: RedlockContext, transfer: Transfer): Promise<string | AttemptFailed> {
+  const { clock, limit } = context;
+  const { resources, settings, claim, withinMs, remainingMs } = transfer;
+  const { mode, driftFactor } = settings;
+  const leftMs = remainingMs();
   const terms = {
     resources,
     wanted: resources,
-    settings: { ...settings, ttlMs: withinMs, validityMs, nodeTimeoutMs, signal: undefined },
+    settings: {
+      ...settings,
+      ttlMs: withinMs,
+      validityMs: validityMs(withinMs, driftFactor),
+      nodeTimeoutMs: Math.min(settings.nodeTimeoutMs, leftMs),
+      signal: undefined,
+    },
     predecessor: claim,
     waiter: undefined,
   };
-  return attempt(quietly(context), terms, readClocks(context.clock));
+  const take = () => attempt(quietly(context), terms, readClocks(clock));
+  let result = (await limit.run(take, { isUrgent: true, patienceMs: () => leftMs })) ?? notSent(leftMs);
+  if (result.outcome === "acquired") {
+    const { owner } = result.claim;
+    if (remainingMs() > 0) return formatTicket({ owner, resources, mode, fence: result.fence, withinMs });
+    result.claim.withdraw({}); // another lock may have been granted in between
+    const remark = "its validity ended before the nodes replied";
+    result = { outcome: "unreachable", votes: noVotes, tookMs: leftMs, remark };
+  }
+  claim.withdraw({});
+  return result;
 }
 
 /** Adopts a ticket in three steps, each with a quorum: claims the guard, asks for the claim, and takes it over. */
