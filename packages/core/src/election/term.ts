@@ -14,7 +14,7 @@ export type TermEnd =
   /** The campaign ended: its signal aborted, or its loop was left. */
   | "stopped"
   /** The leader's lock was lost. */
-  | Exclude<LossReason, "released">;
+  | Exclude<LossReason, "released" | "transferred">;
 
 /**
  * A term has ended. The `signal` of the term aborts with this error as its reason.
@@ -162,7 +162,7 @@ export class HeldTerm implements Term {
 
   #lost(): void {
     const { message, reason, outcomes } = this.#lock.signal.reason as LockLostError;
-    if (reason !== "released") this.#end(reason, message, outcomes);
+    if (reason !== "released" && reason !== "transferred") this.#end(reason, message, outcomes);
     this.#cancelRelease?.();
   }
 

@@ -46,6 +46,27 @@ describe("new Redlock({ old, new })", () => {
     else await expect(attempt).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
   });
 
+  it("adopt() of a ticket that only the old set holds rejects, and leaves it to clients of the old set", async () => {
+    const { clock, joint, one } = servers("abcdefgh");
+    const lock = await clock.until(one("abc").acquire("r"));
+    const ticket = await clock.until(lock.transfer());
+    await expect(clock.until(joint("abc", "defgh").adopt(ticket))).rejects.toMatchObject({ code: "TICKET_SPENT" });
+    const adopted = await clock.until(one("abc").adopt(ticket));
+    const next = await clock.until(adopted.transfer());
+    await expect(clock.until(one("abc").adopt(ticket))).rejects.toMatchObject({ code: "TICKET_SPENT" });
+    await clock.until(one("abc").adopt(next));
+  });
+
+  it("adopt() by a client of both sets needs a quorum of each that holds the ticket", async () => {
+    const { clock, joint, fail } = servers("abcdefgh");
+    const lock = await clock.until(joint("abc", "defgh").acquire("r"));
+    fail("cfg");
+    const ticket = await clock.until(lock.transfer());
+    const adopted = await clock.until(joint("abc", "defgh").adopt(ticket));
+    expect(adopted.fence).toBeGreaterThan(lock.fence);
+    expect(adopted.owner).toMatch(/\.3$/);
+  });
+
   it("acquire() counts a node of both sets in both", async () => {
     const { clock, joint, fail } = servers("abcde");
     const redlock = joint("abc", "abcde");

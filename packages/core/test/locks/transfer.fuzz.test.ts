@@ -1,5 +1,5 @@
 import { type Lock, Redlock } from "@holdfast/core";
-import { fuzzSeed, isNightly } from "@holdfast/testkit";
+import { type Fault, fuzzSeed, isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type World, world } from "../world.ts";
@@ -9,15 +9,15 @@ fc.configureGlobal({ seed: fuzzSeed });
 const withinMs = 1_000;
 const options = { ttlMs: 500, nodeTimeoutMs: 50, waitTimeoutMs: 0 };
 
-/** What happens to one message. Most are lost or late rarely; each arrives within the time of the ticket. */
-const anyFault = fc.record(
-  {
-    requestMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ max: 20, min: 0 }) }, fc.integer({ min: 0, max: 400 })),
+/** What happens to one call. Most messages are quick, and each arrives within the time of the ticket. */
+const anyFault = fc
+  .record({
+    requestMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 20 }) }, fc.integer({ min: 0, max: 400 })),
     replyMs: fc.integer({ min: 0, max: 40 }),
-    lose: fc.option(fc.constantFrom("request" as const, "reply" as const), { freq: 1, nil: undefined }),
-  },
-  { requiredKeys: ["requestMs", "replyMs"] },
-);
+    isLost: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, fc.constant(true)),
+    lose: fc.constantFrom("request" as const, "reply" as const),
+  })
+  .map(({ isLost, lose, ...times }) => (isLost ? { ...times, lose } : times));
 
 /** A client that waits, adopts the ticket, and keeps its lock for a while. */
 const anyAdopter = fc.record({
@@ -44,7 +44,7 @@ async function hold({ clock }: World, lock: Lock, holdMs: number, isAdopted: boo
 
 /** Transfers a lock to several adopters, while a stranger tries to lock. Returns the locks in the order of their grants. */
 async function handOver(
-  faults: readonly (typeof anyFault extends fc.Arbitrary<infer T> ? T : never)[],
+  faults: readonly Fault[],
   adopters: readonly { readonly startMs: number; readonly holdMs: number }[],
 ): Promise<{ it: World; first: Lock; locks: readonly Held[] }> {
   const it = world(3, options);
@@ -99,6 +99,6 @@ it("a ticket is adopted once, and nobody else has had the lock, whatever happens
       expect(it.clock.pendingTimers).toBe(0);
     },
   );
-  await fc.assert(runs, { numRuns: isNightly ? 3_000 : 200 });
-  expect(adoptions).toBeGreaterThan(20);
-}, 120_000);
+  await fc.assert(runs, { numRuns: isNightly ? 2_000 : 100 });
+  expect(adoptions).toBeGreaterThan(10);
+}, 300_000);
