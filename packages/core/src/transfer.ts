@@ -16,10 +16,10 @@ import type { Vote } from "./replies.ts";
  *
  * A takeover also replaces a claim that has ended, so it cannot tell a late ticket, or one that was adopted before. An
  * adoption therefore claims the guard of the ticket first, and asks whether the nodes hold the ticket. `spec/README.md`
- * says why that is enough.
+ * says why that is enough, and decision 035 what else was considered.
  */
 
-/** What a ticket tells. */
+/** The content of a ticket. */
 export interface Ticket {
   /** Names the guard. */
   readonly id: string;
@@ -167,7 +167,7 @@ function quietly(context: RedlockContext): RedlockContext {
 const prefix = "ticket1.";
 
 /** Returns the text of a new ticket: printable ASCII, without characters that a URL or a shell would change. */
-export function formatTicket({ owner, resources, mode, fence, withinMs }: Omit<Ticket, "id">): string {
+function formatTicket({ owner, resources, mode, fence, withinMs }: Omit<Ticket, "id">): string {
   const json = JSON.stringify([freshOwner(), owner, resources, mode, fence, withinMs]);
   const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return prefix + btoa(ascii).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -176,7 +176,7 @@ export function formatTicket({ owner, resources, mode, fence, withinMs }: Omit<T
 /**
  * Reads a ticket.
  *
- * @throws {TypeError | RangeError} if it is none. The message does not show it: whoever knows it could adopt the lock
+ * @throws {TypeError | RangeError} if it is none. The message does not show it, as a reader could adopt the lock
  */
 export function parseTicket(text: string): Ticket {
   checkType("ticket", "string", text);
