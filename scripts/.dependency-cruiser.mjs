@@ -6,6 +6,7 @@ const arrows = {
   membership: ["core"],
   memory: ["core"],
   conformance: ["core"],
+  history: ["core"],
   opentelemetry: ["core"],
   testkit: ["core"],
   "app-kit": ["ioredis", "node-redis", "redis", "testkit", "core"],
@@ -16,12 +17,12 @@ const arrows = {
   "node-redis": ["redis", "core"],
   "valkey-glide": ["redis", "core"],
   etcd: ["core"],
-  simulation: ["membership", "memory", "core"],
+  simulation: ["history", "membership", "memory", "core"],
   mysql: ["core"],
   postgres: ["core"],
   sqlite: ["core"],
   "web-locks": ["core"],
-  cli: ["etcd", "ioredis", "membership", "memory", "mysql", "postgres", "redis", "sqlite", "core"],
+  cli: ["etcd", "history", "ioredis", "membership", "memory", "mysql", "postgres", "redis", "sqlite", "core"],
 };
 const rules = [
   {

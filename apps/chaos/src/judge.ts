@@ -1,4 +1,4 @@
-import type { Overlap } from "@holdfast/app-kit/visits";
+import type { LockPair } from "@holdfast/history/checks";
 import { brokenPromises, checksOf } from "./history/checks.ts";
 import { gapsOf } from "./history/gaps.ts";
 import type { History, Visit } from "./history/visit.ts";
@@ -9,7 +9,7 @@ export interface Findings {
   readonly locks: number;
   readonly availability: number;
   readonly longestGapMs: number;
-  readonly overlaps: readonly Overlap<Visit>[];
+  readonly overlaps: readonly LockPair<Visit>[];
   /** Updates lost in the set without tokens. */
   readonly lostPlain: number;
   /** Updates lost in the set that checks tokens. */

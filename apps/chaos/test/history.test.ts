@@ -1,32 +1,7 @@
-import { overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
 import { expect, test } from "vitest";
 import { lossesOf } from "../src/history/checks.ts";
 import { gapsOf } from "../src/history/gaps.ts";
 import { visit } from "./visits.ts";
-
-test("overlapsOf() accepts locks that follow each other, in any order of the reports", () => {
-  expect(overlapsOf([visit("c2", 20, 30), visit("c1", 10, 20)])).toEqual([]);
-});
-
-test("overlapsOf() finds a grant during the validity of another lock, even of one that began long before", () => {
-  const [long, short, late] = [visit("c1", 10, 100), visit("c2", 20, 30), visit("c3", 90, 120)];
-  expect(overlapsOf([short, late, long])).toEqual([
-    { earlier: long, later: short },
-    { earlier: long, later: late },
-  ]);
-});
-
-test("tokenFaultsOf() finds a token that is smaller than that of an earlier lock", () => {
-  const wrong = visit("c2", 30, 40, { fence: 1 });
-  expect(tokenFaultsOf([wrong, visit("c1", 10, 20)])).toEqual([wrong]);
-});
-
-test("tokenFaultsOf() accepts any order for concurrent attempts, but no token twice", () => {
-  const first = visit("c1", 10, 20, { fence: 7 });
-  const meanwhile = { attemptAtMs: 5 };
-  expect(tokenFaultsOf([first, visit("c2", 30, 40, { fence: 6, ...meanwhile })])).toEqual([]);
-  expect(tokenFaultsOf([first, visit("c2", 30, 40, { fence: 7, ...meanwhile })])).toHaveLength(1);
-});
 
 test("lossesOf() finds confirmed elements that are missing, in each of the sets", () => {
   const [first, second] = [visit("c1", 10, 20), visit("c2", 15, 25, { plain: "late", fenced: "refused" })];

@@ -1,4 +1,4 @@
-import { overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
+import { overlapsOf, tokenFaultsOf } from "@holdfast/history/checks";
 import { ledger, resources, sleeper } from "./options.ts";
 import type { Run, Visit } from "./run.ts";
 
@@ -10,15 +10,15 @@ export function verdictOf(run: Run): readonly Check[] {
   const { visits, lostUpdates: lost, finished, twoDown } = run;
   const increments = resources.reduce((sum, { name }) => sum + run.increments(name), 0);
   const shown = lost === 0 ? `the counters show all ${increments} increments` : `${lost} of ${increments} were lost`;
-  const inOrder = resources.map(({ name }) => visitsOf(name, visits));
-  const together = inOrder.flatMap(overlapsOf);
+  const locks = locksOf(visits);
+  const together = overlapsOf(locks);
   const [overlap] = together.map(
     ({ earlier, later }) => `the first of ${earlier.worker} and ${later.worker} on ${later.resource}`,
   );
-  const [fault] = inOrder.flatMap(tokenFaultsOf);
+  const fault = tokenFaultsOf(locks)[0]?.later;
   const write = run.lateVisit?.write ?? "never tried";
   const refusal = write === "refused" ? `${run.staleWritesRefused} refused` : `the write of ${sleeper}: ${write}`;
-  const [stale, ...more] = staleWritesAccepted(visitsOf(ledger.name, visits));
+  const [stale, ...more] = staleWritesAccepted(locks.filter(({ resource }) => resource === ledger.name));
   const grants = visits.filter((visit) => visit.enteredAtMs > twoDown.fromMs && visit.enteredAtMs < twoDown.untilMs);
   const missing = [...run.setup.workers, sleeper].filter((worker) => !finished.has(worker));
   const faults = [missing.length > 0 ? `not finished: ${missing.join(", ")}` : [], run.problems].flat().join("; ");
@@ -45,12 +45,11 @@ export function verdictOf(run: Run): readonly Check[] {
   ];
 }
 
-/** The visits of a resource, in the order of their grants. The paused worker no longer holds the lock after its validity. */
-function visitsOf(name: string, visits: readonly Visit[]) {
+/** The locks in the order of their grants. The paused worker no longer holds the lock after its validity. */
+function locksOf(visits: readonly Visit[]) {
   return visits
-    .filter(({ resource }) => resource === name)
     .map((visit) => ({
-      ...visit,
+      ...{ ...visit, resources: [visit.resource] },
       ...{ attemptAtMs: visit.enteredAtMs, grantedAtMs: visit.enteredAtMs },
       heldUntilMs: Math.min(visit.leftAtMs, visit.validUntilMs),
     }))

@@ -1,4 +1,4 @@
-/** Visits under locks: how long a holder may rely on its lock, and checks of all visits under one lock. */
+/** Visits under locks: how long a holder may rely on its lock. */
 import type { Lock } from "@holdfast/core";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 
@@ -32,47 +32,4 @@ export function believe(lock: Pick<Lock, "signal" | "remainingMs">) {
       return { heldUntilMs: Math.min(nowMs, validUntilMs), end: nowMs < validUntilMs ? "released" : "lost" };
     },
   };
-}
-
-/** The time under a lock. Times are milliseconds on one clock. */
-export interface LockedTime {
-  readonly fence: number;
-  /** A time at or before the first request of the successful attempt. */
-  readonly attemptAtMs: number;
-  readonly grantedAtMs: number;
-  /** The end of the right to rely on the lock: the release, the loss, or the end of the validity. */
-  readonly heldUntilMs: number;
-}
-
-/** Two holders that both had the right to rely on the lock. */
-export interface Overlap<Visit> {
-  readonly earlier: Visit;
-  readonly later: Visit;
-}
-
-/** Finds grants during the validity of a lock that another holder had. */
-export function overlapsOf<Visit extends LockedTime>(visits: readonly Visit[]): readonly Overlap<Visit>[] {
-  const found: Overlap<Visit>[] = [];
-  let longest: Visit | undefined;
-  for (const later of visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs)) {
-    if (longest !== undefined && later.grantedAtMs < longest.heldUntilMs) found.push({ earlier: longest, later });
-    if (longest === undefined || later.heldUntilMs > longest.heldUntilMs) longest = later;
-  }
-  return found;
-}
-
-/** Finds locks whose token is not unique, or not larger than that of a lock granted before their attempt began. */
-export function tokenFaultsOf<Visit extends LockedTime>(visits: readonly Visit[]): readonly Visit[] {
-  const completed = visits.toSorted((a, b) => a.grantedAtMs - b.grantedAtMs);
-  const seen = new Set<number>();
-  const faults: Visit[] = [];
-  let next = 0;
-  let largestBefore = 0;
-  for (const visit of visits.toSorted((a, b) => a.attemptAtMs - b.attemptAtMs)) {
-    for (; (completed[next]?.grantedAtMs ?? Number.POSITIVE_INFINITY) < visit.attemptAtMs; next++)
-      largestBefore = Math.max(largestBefore, completed[next]?.fence ?? 0);
-    if (visit.fence <= largestBefore || seen.has(visit.fence)) faults.push(visit);
-    seen.add(visit.fence);
-  }
-  return faults;
 }

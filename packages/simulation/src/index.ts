@@ -1,5 +1,6 @@
 /** Deterministic simulation of locks under faults: a seed reproduces every run. */
 
+export type { TimelineLine } from "@holdfast/history/checks";
 export { type Checker, check, checkers, type Violation } from "./check/checkers.ts";
 export type { WaitingLimits } from "./check/waiting-limits.ts";
 export { type CritiquedCase, critique } from "./critique.ts";
@@ -7,7 +8,7 @@ export type * from "./history/history.ts";
 export type * from "./history/trace.ts";
 export { describeFault } from "./report/describe-fault.ts";
 export { formatRun, shrinkAndFormat } from "./report/format-run.ts";
-export { formatTimeline, type TimelineEvent, type TimelineLine, timelineLines } from "./report/timeline.ts";
+export { formatTimeline, type TimelineEvent, timelineLines } from "./report/timeline.ts";
 export { drawScenario } from "./scenario/draw-scenario.ts";
 export type * from "./scenario/fault.ts";
 export {

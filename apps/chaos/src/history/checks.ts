@@ -1,5 +1,5 @@
-/** Checks of the locks that clients held: of all locks on one resource. */
-import { type Overlap, overlapsOf, tokenFaultsOf } from "@holdfast/app-kit/visits";
+/** Checks of the locks that clients held. */
+import { type LockPair, overlapsOf, tokenFaultsOf } from "@holdfast/history/checks";
 import type { Sets, Visit } from "./visit.ts";
 
 /** What the visits of one lock show, and its sets at the end. */
@@ -9,13 +9,21 @@ export type Checks = ReturnType<typeof checksOf>;
 export function checksOf(visits: readonly Visit[], sets: Sets) {
   const losses = lossesOf(visits, sets);
   return {
-    overlaps: overlapsOf(visits),
-    tokenFaults: tokenFaultsOf(visits),
+    ...lockChecks(visits),
     lostPlain: losses.plain,
     // The lock is not to blame for a write after its end: any busy machine may pause a process.
     lockFaults: visits.some(({ plain }) => plain === "late") ? [] : losses.plain,
     lostFenced: losses.fenced,
   };
+}
+
+/** Checks the locks alone, on any resources. */
+export function lockChecks(visits: readonly Visit[]) {
+  const locks = visits.map((visit) => ({ ...visit, resources: visit.resource.split(","), visit }));
+  const visitsOf = ({ earlier, later }: LockPair<{ readonly visit: Visit }>): LockPair<Visit> => {
+    return { earlier: earlier.visit, later: later.visit };
+  };
+  return { overlaps: overlapsOf(locks).map(visitsOf), tokenFaults: tokenFaultsOf(locks).map(visitsOf) };
 }
 
 /** How many findings of one kind several locks have. */
@@ -42,7 +50,7 @@ export function brokenPromises(all: readonly Partial<Checks>[], isExclusive: boo
   ];
 }
 
-function describeOverlap({ earlier, later }: Overlap<Visit>): string {
+function describeOverlap({ earlier, later }: LockPair<Visit>): string {
   const lateMs = Math.round(earlier.heldUntilMs - later.grantedAtMs);
   const [first, second] = [earlier, later].map(({ client, fence }) => `${client} (token ${fence})`);
   return `${second} got a lock ${lateMs} ms before that of ${first} ended: ${earlier.end}`;

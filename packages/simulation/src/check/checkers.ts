@@ -1,5 +1,5 @@
+import { overlapsOf, tokenFaultsOf } from "@holdfast/history/checks";
 import type { Finding, History, LockRecord } from "../history/history.ts";
-import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
 import { mayBeUnordered, mayJoinStaleClaim } from "./counter-losses.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
@@ -66,21 +66,22 @@ export function check(history: History, limits: Partial<WaitingLimits> = {}): Vi
   return violations.sort((a, b) => a.atMs - b.atMs);
 }
 
+/** After how long a lock that was seen valid may have ended, in milliseconds: less than between any two events. */
+const instantMs = 1e-6;
+
 /**
  * Finds two locks on one resource, at least one of them exclusive, whose holders both had reason to believe at the same
  * time that theirs was valid.
  */
 function overlaps({ locks }: History): Finding[] {
-  return findInPairs(locks, (a, b) => {
-    if (!conflict(a, b)) return undefined;
-    if (a.seenValid === undefined || b.seenValid === undefined) return undefined;
-    const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
-    if (fromMs > Math.min(a.seenValid.untilMs, b.seenValid.untilMs)) return undefined;
-    return {
-      atMs: fromMs,
-      what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} are both believed to be valid`,
-    };
+  const believed = locks.flatMap(({ seenValid, startedAtMs: attemptAtMs, ...lock }) => {
+    if (seenValid === undefined) return [];
+    return [{ ...lock, attemptAtMs, grantedAtMs: seenValid.fromMs, heldUntilMs: seenValid.untilMs + instantMs }];
   });
+  return overlapsOf(believed).map(({ earlier: a, later: b }) => ({
+    atMs: b.grantedAtMs,
+    what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} are both believed to be valid`,
+  }));
 }
 
 /**
@@ -88,18 +89,16 @@ function overlaps({ locks }: History): Finding[] {
  * locks may have the same token.
  */
 function disorder({ locks, counterLosses, staleClaims }: History): Finding[] {
-  return findInPairs(locks, (a, b) => {
-    if (mayBeUnordered(a, b, counterLosses)) return undefined;
-    const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
-    const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
-    if (a.fence === b.fence) {
-      if (!conflict(a, b)) return undefined;
-      return { atMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}` };
-    }
-    if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return undefined;
-    if (mayJoinStaleClaim(first, second, staleClaims)) return undefined;
-    const later = `lock ${second.attempt}, requested after lock ${first.attempt} was granted`;
-    return { atMs, what: `${later}, has the smaller token on ${common(a, b)}: ${second.fence} after ${first.fence}` };
+  const timed = locks.map((lock) => ({ ...lock, attemptAtMs: lock.startedAtMs, heldUntilMs: lock.grantedAtMs }));
+  const isExempt = (a: LockRecord, b: LockRecord): boolean =>
+    mayBeUnordered(a, b, counterLosses) || (a.fence !== b.fence && mayJoinStaleClaim(a, b, staleClaims));
+  return tokenFaultsOf(timed, isExempt).map(({ earlier: a, later: b }) => {
+    const later = `lock ${b.attempt}, requested after lock ${a.attempt} was granted`;
+    const what =
+      a.fence === b.fence
+        ? `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}`
+        : `${later}, has the smaller token on ${common(a, b)}: ${b.fence} after ${a.fence}`;
+    return { atMs: b.grantedAtMs, what };
   });
 }
 
@@ -144,22 +143,6 @@ function stagnation({ recovery }: History): Finding[] {
   ];
 }
 
-/** Looks at all pairs of locks that have a resource in common. */
-function findInPairs(
-  locks: readonly LockRecord[],
-  find: (a: LockRecord, b: LockRecord) => Finding | undefined,
-): Finding[] {
-  const found: Finding[] = [];
-  for (const [index, a] of locks.entries()) {
-    for (let other = index + 1; other < locks.length; other++) {
-      const b = locks[other] as LockRecord;
-      const finding = overlap(a, b) ? find(a, b) : undefined;
-      if (finding !== undefined) found.push(finding);
-    }
-  }
-  return found;
-}
-
-function common(a: LockRecord, b: LockRecord): string[] {
+function common(a: Pick<LockRecord, "resources">, b: Pick<LockRecord, "resources">): string[] {
   return a.resources.filter((resource) => b.resources.includes(resource));
 }

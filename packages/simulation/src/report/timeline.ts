@@ -1,3 +1,5 @@
+import { formatLines, type TimelineLine } from "@holdfast/history/checks";
+
 /** One event of a run. */
 export interface TimelineEvent {
   /** When, in milliseconds of true time. */
@@ -21,9 +23,6 @@ export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 
 /** Receives an event, unless there is nothing to remark. The text is made only if a timeline is written. */
 export type Log = (atMs: number, who: string, remark: () => Remark | string | undefined) => void;
-
-/** A line of a timeline: when, the subject, and what it did. */
-export type TimelineLine = Pick<TimelineEvent, "atMs" | "who" | "what">;
 
 /**
  * Returns events as lines, the earliest first. A request to several nodes at once is one line, and so is the same reply
@@ -55,14 +54,7 @@ export function timelineLines(events: readonly TimelineEvent[]): TimelineLine[] 
  * ```
  */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
-  const lines = timelineLines(events);
-  const times = lines.map(({ atMs }) => atMs.toFixed(2));
-  const timeWidth = Math.max(2, ...times.map((time) => time.length));
-  const whoWidth = Math.max(3, ...lines.map(({ who }) => who.length));
-  const line = (time: string, who: string, what: string): string =>
-    `${time.padStart(timeWidth)}  ${who.padEnd(whoWidth)}  ${what}`;
-  const body = lines.map(({ who, what }, index) => line(times[index] ?? "", who, what));
-  return [line("ms", "who", "what"), ...body].join("\n");
+  return formatLines(timelineLines(events));
 }
 
 /** Replaces each series of attempts that no node granted by one event. */

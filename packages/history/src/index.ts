@@ -1,0 +1,3 @@
+/** Histories of locks and of the data that they protect. */
+
+export {};
