@@ -9,7 +9,7 @@ import {
   QuorumUnreachableError,
 } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
-import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow } from "./lease.ts";
+import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow, validityMs } from "./lease.ts";
 import type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
@@ -198,7 +198,9 @@ export class HeldLock implements Lock {
   #extended(window: TtlWindow): void {
     this.#lease.renew(window);
     const remainingMs = this.#remainingOrThrow();
-    this.#context.observer.extended?.({ ...this.facts, remainingMs });
+    const { driftFactor } = this.#waiter.settings;
+    const term = { startedAt: window.startedAt, validityMs: validityMs(window.ttlMs, driftFactor) };
+    this.#context.observer.extended?.({ ...this.facts, ...term, remainingMs });
   }
 
   #remainingOrThrow(): number {
@@ -220,6 +222,7 @@ export class HeldLock implements Lock {
     const heldMs = observer.released ? this.#heldMs() : 0;
     this.#isReleased = true;
     this.#end();
+    if (isFirst) observer.releasing?.(this.facts);
     let handedOver = false;
     const release = () => claim.release(quorum, isFirst ? this.#queues.releaseHints(this.#waiter) : undefined);
     const handOverOrRelease = (): Promise<Tally | undefined> => {
@@ -256,6 +259,7 @@ export class HeldLock implements Lock {
     this.#isReleased = true;
     this.#transferred = this.#lostError("transferred");
     this.#end();
+    observer.releasing?.(this.facts);
     limit.begin(settings.nodeTimeoutMs);
     const result = await transferClaim(this.#context, {
       resources: this.resources,

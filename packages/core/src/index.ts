@@ -20,6 +20,7 @@ export {
   WaitTimeoutError,
 } from "./errors.ts";
 export type { Health, Holder, Inspection, NodeHealth, NodeInspection } from "./inspect.ts";
+export type { ClockReading } from "./lease.ts";
 export type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 export type { LockNode } from "./lock-node.ts";
 export type { JointSet, NodeSet } from "./node-sets.ts";
@@ -33,6 +34,7 @@ export type {
   NodeFailedEvent,
   Observer,
   ReleasedEvent,
+  ValidEvent,
 } from "./observer.ts";
 export { type AdoptOptions, defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
 export { Redlock } from "./redlock.ts";

@@ -1,5 +1,6 @@
 import { assertOptions, isOrdinaryObject, wrong } from "./arguments.ts";
 import type { LockHeldError, LockLostError } from "./errors.ts";
+import type { ClockReading } from "./lease.ts";
 
 /**
  * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and receives plain data. An
@@ -29,6 +30,8 @@ export interface Observer {
   acquireFailed?(event: AcquireFailedEvent): void;
   /** A lock was extended. */
   extended?(event: ExtendedEvent): void;
+  /** The holder releases or transfers a lock: its validity ends, and no node has been asked yet. */
+  releasing?(event: LockEvent): void;
   /** The holder released a lock, or transferred it. */
   released?(event: ReleasedEvent): void;
   /** A lock was lost before the holder released it. */
@@ -45,6 +48,14 @@ export interface LockEvent {
   readonly owner: string;
   /** The fencing token. */
   readonly fence: number;
+}
+
+/** The fields of an event that begins a term of validity. */
+export interface ValidEvent extends LockEvent {
+  /** When the first request was sent, on both clocks of the `Redlock`. */
+  readonly startedAt: ClockReading;
+  /** How long the lock may be relied on from then, in milliseconds on either clock. */
+  readonly validityMs: number;
 }
 
 /** See {@link Observer.attemptSettled}. */
@@ -64,7 +75,9 @@ export interface AttemptSettledEvent {
 }
 
 /** See {@link Observer.acquired}. */
-export interface AcquiredEvent extends LockEvent {
+export interface AcquiredEvent extends ValidEvent {
+  /** Whether the lock excludes all others, or only exclusive ones. */
+  readonly mode: "exclusive" | "shared";
   /** The number of attempts made. */
   readonly attempts: number;
   /** The time from the call to the lock, in milliseconds. */
@@ -85,7 +98,7 @@ export interface AcquireFailedEvent {
 }
 
 /** See {@link Observer.extended}. */
-export interface ExtendedEvent extends LockEvent {
+export interface ExtendedEvent extends ValidEvent {
   /** How long the lock may be relied on from now, in milliseconds. */
   readonly remainingMs: number;
 }
@@ -126,6 +139,7 @@ export const observerNames: readonly string[] = Object.keys({
   acquired: true,
   acquireFailed: true,
   extended: true,
+  releasing: true,
   released: true,
   lost: true,
   nodeFailed: true,

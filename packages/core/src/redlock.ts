@@ -376,7 +376,11 @@ export class Redlock implements AsyncDisposable {
             this.#assertOpen("lock", resources, signal);
           }
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
-          observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
+          observer.acquired?.({
+            ...lock.facts,
+            ...{ mode: settings.mode, startedAt: result.startedAt, validityMs: settings.validityMs },
+            ...{ attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) },
+          });
           return lock;
         }
         this.#assertOpen("lock", resources, signal);

@@ -55,7 +55,16 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
 }
 
 function recorder(events: World["events"]): Observer {
-  const names = ["attemptSettled", "acquired", "acquireFailed", "extended", "released", "lost", "nodeFailed"] as const;
+  const names = [
+    "attemptSettled",
+    "acquired",
+    "acquireFailed",
+    "extended",
+    "releasing",
+    "released",
+    "lost",
+    "nodeFailed",
+  ] as const;
   return Object.fromEntries(
     names.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
   );

@@ -23,8 +23,11 @@ interface Attempts {
   elapsedMs: number;
 }
 
+/** The callbacks that metrics and spans have. The end of a lock is recorded once it is released. */
+export type LockObserver = Required<Omit<Observer, "releasing">>;
+
 /** Returns an observer that records metrics. */
-export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): Required<Observer> {
+export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): LockObserver {
   const instruments = fromMeter(meter, createInstruments);
   const attemptsOf = new WeakMap<readonly string[], Attempts>();
   /**

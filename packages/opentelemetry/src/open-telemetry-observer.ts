@@ -2,7 +2,7 @@ import type { Observer } from "@holdfast/core";
 import { assertOptions } from "@holdfast/core/node";
 import { type Meter, type Tracer, trace } from "@opentelemetry/api";
 import { resourceAttributes } from "./attributes.ts";
-import { metricsObserver } from "./metrics.ts";
+import { type LockObserver, metricsObserver } from "./metrics.ts";
 import { scope } from "./scope.ts";
 import { spansObserver } from "./spans.ts";
 
@@ -45,9 +45,9 @@ export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}
 }
 
 /** Returns an observer that passes every event to both observers. */
-function both(first: Required<Observer>, second: Required<Observer>): Required<Observer> {
+function both(first: LockObserver, second: LockObserver): LockObserver {
   const call =
-    <Name extends keyof Observer>(name: Name) =>
+    <Name extends keyof LockObserver>(name: Name) =>
     (event: never): void => {
       first[name](event);
       second[name](event);

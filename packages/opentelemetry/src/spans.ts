@@ -1,6 +1,6 @@
-import type { Observer } from "@holdfast/core";
 import { type Attributes, context, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import { attribute, errorType, failureAttributes, type ResourceAttributes, releaseAttributes } from "./attributes.ts";
+import type { LockObserver } from "./metrics.ts";
 
 /** The attempts and events of a call that has not ended yet. */
 interface Call {
@@ -27,7 +27,7 @@ const eventsMax = 100;
  * The span of a call is created when the call has ended, because the observer is notified only then. It has the times
  * of the call, and its parent is the span that is active in the caller.
  */
-export function spansObserver(tracer: Tracer, resourceOf: ResourceAttributes): Required<Observer> {
+export function spansObserver(tracer: Tracer, resourceOf: ResourceAttributes): LockObserver {
   const calls = new WeakMap<readonly string[], Call>();
   const holds = new WeakMap<readonly string[], Span>();
 

@@ -26,6 +26,32 @@ describe("the observer", () => {
     expect(of("nodeFailed")[0]).toMatchObject({ node: "c", method: "acquire", error: { message: "down" } });
   });
 
+  it("observer learns from when on a lock is valid, and for how long, on both clocks", async () => {
+    const { redlock, clock, nodes, events } = world(3);
+    const startedAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    for (const each of nodes) each.fault = () => ({ requestMs: 5, replyMs: 5 });
+    const lock = await clock.until(redlock.acquire("r", { mode: "shared" }));
+    await clock.until(lock.extend({ ttlMs: 20_000 }));
+    expect(events.map(([, event]) => event).filter((event) => "validityMs" in event)).toMatchObject([
+      { mode: "shared", startedAt, validityMs: 9_898 },
+      {
+        startedAt: { monotonicMs: startedAt.monotonicMs + 10, wallMs: startedAt.wallMs + 10 },
+        ...{ validityMs: 19_798, remainingMs: 19_788 },
+      },
+    ]);
+  });
+
+  it("observer.releasing() is called once, before a node is asked to release the lock", async () => {
+    const { clock, nodes } = world(3);
+    const requests = () => nodes.flatMap(({ calls }) => calls).length;
+    const seen: number[] = [];
+    const redlock = new Redlock(nodes, { clock, observer: { releasing: () => void seen.push(requests()) } });
+    const lock = await clock.until(redlock.acquire("r"));
+    const before = requests();
+    await clock.until(Promise.all([lock.release(), lock.release()]));
+    expect(seen).toEqual([before]);
+  });
+
   const withoutLock: [string, "acquire" | "tryAcquire", LockOptions, object][] = [
     ["tryAcquire() returns null", "tryAcquire", {}, { code: "LOCK_HELD" }],
     ["acquire() does not wait", "acquire", { waitTimeoutMs: 0 }, { code: "LOCK_HELD" }],
@@ -49,7 +75,7 @@ describe("the observer", () => {
     await clock.until(lock.extend());
     await clock.until(lock.release());
     const ofFirst = new Set(events.map(([, { resources }]) => resources));
-    expect(new Set(events.map(([name]) => name)).size).toBe(5);
+    expect(new Set(events.map(([name]) => name)).size).toBe(6);
     expect([...ofFirst]).toEqual([lock.resources]);
     const second = await clock.until(redlock.acquire("r"));
     expect(ofFirst).not.toContain(second.resources);
