@@ -1,0 +1,109 @@
+import { assertOptions, checkInteger } from "@holdfast/core/node";
+import { HistoryJudge, type Judgement } from "./judge.ts";
+import { HistoryError, type Line, linesOf } from "./read.ts";
+
+/** The result of {@link checkHistory}. */
+export interface HistoryVerdict extends Judgement {
+  /** The files whose last line is incomplete: their processes were killed while they wrote it. */
+  readonly truncated: readonly string[];
+}
+
+/** The options of {@link checkHistory}. */
+export interface CheckOptions {
+  /**
+   * By how much the wall clocks of the machines differed at most, in milliseconds: a positive integer. Required if the files
+   * come from several machines, or from several starts of one.
+   */
+  readonly clocksDifferMs?: number | undefined;
+  /** How many orders of concurrent accesses to try for one answer, before a value counts as undecided. Default 100 000. */
+  readonly maxStates?: number | undefined;
+}
+
+/**
+ * Checks the files that `recordHistory()` wrote, those of all processes together:
+ *
+ * - exclusion: no two locks of a resource were valid at the same time, unless both are shared;
+ * - token order: tokens grow from each lock to those that were requested after its grant, and no token repeats;
+ * - stale write: no write was accepted after an access with a larger token;
+ * - linearizability: one order of the accesses explains all that was read, and no write replaced a value that its holder
+ *   had not seen.
+ *
+ * Two events that the clocks cannot order count as simultaneous, so that wrong clocks within `clocksDifferMs` never make a
+ * correct system look wrong. Files are read as streams.
+ *
+ * @throws {HistoryError} naming the file and the line that is malformed, or if the clocks of the files cannot be compared
+ * @throws {TypeError | RangeError} naming the bad option
+ *
+ * @example
+ * ```ts
+ * import { checkHistory } from "@holdfast/history";
+ *
+ * const { verdict } = await checkHistory([]);
+ * console.log(verdict); // correct
+ * ```
+ */
+export async function checkHistory(files: readonly string[], options: CheckOptions = {}): Promise<HistoryVerdict> {
+  assertOptions(options, ["clocksDifferMs", "maxStates"], "checkHistory");
+  for (const [name, value] of Object.entries(options)) if (value !== undefined) checkInteger(name, value);
+  const { clocksDifferMs, maxStates = 100_000 } = options;
+  const truncated: string[] = [];
+  const sources = await Promise.all(files.map((file) => openSource(file, () => truncated.push(file))));
+  const started = sources.filter(({ next }) => next !== undefined);
+  const isOneClock = new Set(started.map(({ machine }) => machine)).size <= 1;
+  if (!isOneClock && clocksDifferMs === undefined) {
+    throw new HistoryError(
+      "the files come from several machines, or starts of one: say by how much their clocks differ",
+    );
+  }
+  const timeOf = isOneClock ? ({ atMs }: Line) => atMs : ({ wallMs }: Line) => wallMs;
+  const differMs = isOneClock ? readingMs : (clocksDifferMs ?? 0) + wallTickMs;
+  const judge = new HistoryJudge(isOneClock, started.length > 1 ? differMs : 0, maxStates);
+  for (let source = earliest(started, timeOf); source !== undefined; source = earliest(started, timeOf)) {
+    const line = source.next as Line;
+    if (!judge.hear(source, line, timeOf(line)))
+      throw new HistoryError(`${source.where} does not follow from the lines before`);
+    await advance(source);
+    if (source.next === undefined) judge.forget(source);
+    else if (timeOf(source.next) < timeOf(line)) throw new HistoryError(`${source.where}: the clock was set back`);
+  }
+  return { ...judge.end(), truncated };
+}
+
+/** How exactly a process knows the monotonic clock of its machine, in milliseconds. */
+const readingMs = 0.1;
+
+/** The wall clock counts whole milliseconds. */
+const wallTickMs = 1;
+
+/** A file, up to its next line. */
+interface Source {
+  readonly lines: AsyncGenerator<readonly [Line, string]>;
+  /** The name of the process that wrote it. */
+  readonly process: string;
+  readonly machine: string;
+  next: Line | undefined;
+  where: string;
+}
+
+async function openSource(file: string, onTruncated: () => void): Promise<Source> {
+  const source = { lines: linesOf(file, onTruncated), process: "", machine: "", next: undefined, where: file };
+  await advance(source);
+  const first = source.next as Line | undefined;
+  if (first === undefined) return source;
+  if (first.event !== "started") throw new HistoryError(`${source.where} must be the start of a process`);
+  return { ...source, process: first.process, machine: first.machine };
+}
+
+async function advance(source: Source): Promise<void> {
+  const { value } = await source.lines.next();
+  [source.next, source.where] = value ?? [undefined, source.where];
+}
+
+function earliest(sources: readonly Source[], timeOf: (line: Line) => number): Source | undefined {
+  let first: Source | undefined;
+  for (const source of sources) {
+    if (source.next === undefined) continue;
+    if (first?.next === undefined || timeOf(source.next) < timeOf(first.next)) first = source;
+  }
+  return first;
+}
