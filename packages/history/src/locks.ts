@@ -78,8 +78,8 @@ export class Exclusion<Lock extends LockedTime> {
   readonly #marginMs: Margin<Lock>;
   readonly #isOver: (earlier: Lock, later: Lock) => boolean;
   readonly #held = new Map<string, Set<Lock>>();
-  /** The locks that are held, each with those that were granted since, and that it excludes. */
-  readonly #rivals = new Map<Lock, Set<Lock>>();
+  /** The locks that are held, each with the pairs that exclude each other and were held at the same time. */
+  readonly #pairs = new Map<Lock, Set<LockPair<Lock>>>();
 
   /**
    * @param options.marginMs default 0
@@ -96,13 +96,17 @@ export class Exclusion<Lock extends LockedTime> {
   /** Adds a lock, in the order of grants. Returns the overlaps of locks that have ended since. */
   grant(later: Lock): LockPair<Lock>[] {
     const found: LockPair<Lock>[] = [];
+    const pairs = new Set<LockPair<Lock>>();
     for (const earlier of new Set(later.resources.flatMap((resource) => [...(this.#held.get(resource) ?? [])]))) {
-      const marginMs = this.#marginMs(earlier, later);
-      const isOver = earlier.heldUntilMs + marginMs < later.grantedAtMs || this.#isOver(earlier, later);
-      if (isOver) found.push(...this.end(earlier));
-      else if (!areShared(earlier, later)) this.#rivals.get(earlier)?.add(later);
+      const pair = { earlier, later };
+      const isOver = earlier.heldUntilMs + this.#marginMs(earlier, later) < later.grantedAtMs;
+      if (isOver || this.#isOver(earlier, later)) found.push(...this.end(earlier));
+      else if (!areShared(earlier, later)) {
+        this.#pairs.get(earlier)?.add(pair);
+        pairs.add(pair);
+      }
     }
-    this.#rivals.set(later, new Set());
+    this.#pairs.set(later, pairs);
     for (const resource of later.resources) {
       const held = this.#held.get(resource) ?? new Set();
       this.#held.set(resource, held.add(later));
@@ -110,23 +114,27 @@ export class Exclusion<Lock extends LockedTime> {
     return found;
   }
 
-  /** Removes a lock whose `heldUntilMs` is final, and returns the overlaps with locks granted meanwhile. */
+  /** Removes a lock whose `heldUntilMs` is final, and returns its overlaps with locks that have ended. */
   end(lock: Lock): LockPair<Lock>[] {
-    const rivals = [...(this.#rivals.get(lock) ?? [])];
-    this.#rivals.delete(lock);
+    const pairs = [...(this.#pairs.get(lock) ?? [])];
+    this.#pairs.delete(lock);
     for (const resource of lock.resources) {
       const held = this.#held.get(resource);
       held?.delete(lock);
       if (held?.size === 0) this.#held.delete(resource);
     }
-    return rivals
-      .filter((later) => later.grantedAtMs + this.#marginMs(lock, later) < lock.heldUntilMs)
-      .map((later) => ({ earlier: lock, later }));
+    return pairs.filter(({ earlier, later }) => {
+      if (this.#pairs.has(earlier) || this.#pairs.has(later)) return false;
+      const marginMs = this.#marginMs(earlier, later);
+      // Where clocks differ, the later lock may in truth have ended before the earlier one was granted.
+      const isLaterFirst = later.heldUntilMs <= earlier.grantedAtMs + marginMs;
+      return !isLaterFirst && later.grantedAtMs + marginMs < earlier.heldUntilMs;
+    });
   }
 
   /** Ends all locks. */
   endAll(): LockPair<Lock>[] {
-    return [...this.#rivals.keys()].flatMap((lock) => this.end(lock));
+    return [...this.#pairs.keys()].flatMap((lock) => this.end(lock));
   }
 }
 

@@ -75,7 +75,7 @@ export interface HistoryRecorder {
  * const history = recordHistory((line) => lines.push(line));
  * const redlock = new Redlock([memoryNode()], { observer: history.observer });
  * let stock = 40;
- * await redlock.using("stock", async (_, { fence }) => {
+ * await redlock.using("stock", async ({ fence }) => {
  *   const before = await history.read("stock", { fence }, () => stock);
  *   await history.write("stock", before - 1, { fence }, () => {
  *     stock = before - 1;

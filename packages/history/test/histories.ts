@@ -4,26 +4,27 @@ import { join } from "node:path";
 import { reapedDirectory } from "@holdfast/testkit";
 import fc from "fast-check";
 
-/** A step of one of three processes, after some time. */
+/** A step of a process, after some time: which of the actions that are possible then. */
 export interface Step {
   readonly process: number;
   readonly afterMs: number;
-  readonly action: (typeof actions)[number];
+  readonly choice: number;
 }
 
-const actions = [
-  ...["lock", "lock", "share", "extend", "release", "read", "read", "write", "write", "peek"],
-  ...["happen", "happen", "answer", "answer", "answer", "crash"],
-] as const;
-
-/** Random steps. */
+/** Random steps of three processes. */
 export const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     process: fc.nat({ max: 2 }),
-    afterMs: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 20_000 })).map((ms) => ms / 1_000),
-    action: fc.constantFrom(...actions),
+    afterMs: fc
+      .oneof(
+        { weight: 6, arbitrary: fc.integer({ min: 1, max: 400 }) },
+        { weight: 3, arbitrary: fc.integer({ min: 1, max: 4_000 }) },
+        { weight: 1, arbitrary: fc.integer({ min: 1, max: 25_000 }) },
+      )
+      .map((micros) => micros / 1_000),
+    choice: fc.nat({ max: 1_000 }),
   }),
-  { maxLength: 80 },
+  { maxLength: 200, size: "max" },
 );
 
 const resource = "stock";
@@ -54,7 +55,8 @@ interface Process {
 
 /** A system of locks and one guarded value, on one clock. */
 export class System {
-  readonly processes: readonly Process[];
+  readonly processes: Process[] = [];
+  readonly #ended: Process[] = [];
   nowMs = 0;
   value = "first";
   fence = 100;
@@ -66,11 +68,7 @@ export class System {
   /** @param offsetsMs by how much the wall clock of each process is wrong; of one machine, if they are all 0 */
   constructor(offsetsMs: readonly number[]) {
     this.#offsetsMs = offsetsMs;
-    this.processes = offsetsMs.map(() => ({ lines: [], isCrashed: false, lock: undefined, access: undefined }));
-    for (const [index] of offsetsMs.entries()) {
-      const machine = offsetsMs.some((ms) => ms !== 0) ? `machine ${index}` : "machine";
-      this.put(index, { event: "started", format: 1, process: `p${index}`, machine });
-    }
+    for (const index of offsetsMs.keys()) this.#start(index);
   }
 
   /** Writes a line of a process. */
@@ -79,22 +77,36 @@ export class System {
     this.processes[index]?.lines.push({ atMs: this.nowMs, wallMs, ...event });
   }
 
-  /** Makes a step, if it is possible now. */
-  step({ process: index, afterMs, action }: Step): void {
+  /** Makes a step, if any is possible now. */
+  step({ process: index, afterMs, choice }: Step): void {
     this.nowMs = Number((this.nowMs + afterMs).toFixed(3));
+    const actions = this.#actionsOf(index);
+    actions[choice % actions.length]?.();
+  }
+
+  /** Returns what a process can do now. The likelier actions are there twice. */
+  #actionsOf(index: number): (() => void)[] {
     const process = this.processes[index] as Process;
-    if (process.isCrashed) return;
     const { lock, access } = process;
-    if (lock !== undefined && lock.untilMs <= this.nowMs && action === "extend") this.#end(index, "lost");
-    else if (action === "lock" || action === "share") this.#tryLock(index, action === "share");
-    else if (action === "crash") this.#crash(process);
-    else if (action === "extend" && lock !== undefined) this.#extend(index, lock);
-    else if (action === "release" && lock !== undefined && lock.untilMs > this.nowMs) this.#end(index, "released");
-    else if (action === "happen" && access !== undefined) this.#happen(access);
-    else if (action === "answer" && access !== undefined) this.answer(index);
-    else if (access === undefined && action === "peek") this.call(index, "read", undefined);
-    else if (access === undefined && lock !== undefined && action === "read") this.call(index, "read", lock);
-    else if (access === undefined && lock?.isShared === false && action === "write") this.call(index, "write", lock);
+    const happen = access === undefined ? [] : [() => this.#happen(access)];
+    if (process.isCrashed) return happen;
+    const actions = [...happen];
+    if (lock === undefined) actions.push(...this.#waysToLock(index));
+    else if (lock.untilMs <= this.nowMs) actions.push(() => this.#end(index, "lost"));
+    else
+      actions.push(
+        () => this.#extend(index, lock),
+        () => this.#end(index, "released"),
+      );
+    const answer = (): void => this.answer(index);
+    const call = (kind: Access["kind"], token: Lock | undefined) => () => void this.call(index, kind, token);
+    if (access !== undefined) actions.push(answer, answer, answer);
+    else if (lock === undefined) actions.push(call("read", undefined));
+    else if (lock.isShared) actions.push(call("read", lock));
+    else actions.push(call("read", lock), call("write", lock), call("write", lock));
+    const mayCrash = this.processes.filter(({ isCrashed }) => !isCrashed).length > 1 && this.#count % 8 === 0;
+    if (mayCrash) actions.push(() => this.#crash(process));
+    return actions;
   }
 
   /** Grants a lock, whoever else has one. */
@@ -135,11 +147,11 @@ export class System {
     process.access = undefined;
   }
 
-  /** Answers all accesses, ends all locks, and brings back a process that has crashed, so that nothing else is going on. */
+  /** Answers all accesses, and ends all locks. Processes that have crashed start again. */
   calm(): void {
     for (const [index, process] of this.processes.entries()) {
       this.nowMs += 1;
-      if (process.isCrashed) continue;
+      if (process.isCrashed) this.#start(index);
       this.answer(index);
       if (process.lock !== undefined) this.#end(index, process.lock.untilMs > this.nowMs ? "released" : "lost");
     }
@@ -148,21 +160,32 @@ export class System {
 
   /** Returns the lines of each file. */
   files(): string[] {
-    return this.processes.map(({ lines }) => lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return [...this.#ended, ...this.processes].map(({ lines }) =>
+      lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+    );
+  }
+
+  #start(index: number): void {
+    const before = this.processes[index];
+    if (before !== undefined) this.#ended.push(before);
+    this.processes[index] = { lines: [], isCrashed: false, lock: undefined, access: undefined };
+    const machine = this.#offsetsMs.some((ms) => ms !== 0) ? `machine ${index}` : "machine";
+    this.put(index, { event: "started", format: 1, process: `p${index}`, machine });
   }
 
   #wallMs(index: number): number {
     return Math.floor(1e12 + this.nowMs + (this.#offsetsMs[index] ?? 0));
   }
 
-  #tryLock(index: number, isShared: boolean): void {
-    const process = this.processes[index] as Process;
-    if (process.lock !== undefined && process.lock.untilMs > this.nowMs) return;
-    const isFree = this.#locks.every((lock) => lock.untilMs < this.nowMs || (isShared && lock.isShared));
-    if (!isFree) return;
-    const sharer = this.#locks.find((lock) => lock.untilMs >= this.nowMs);
-    if (sharer === undefined) this.fence += 1;
-    this.grant(index, this.fence, isShared);
+  #waysToLock(index: number): (() => void)[] {
+    const held = this.#locks.filter((lock) => lock.untilMs >= this.nowMs);
+    const share = (): void => {
+      if (held.length === 0) this.fence += 1;
+      this.grant(index, this.fence, true);
+    };
+    const lock = (): void => void this.grant(index, ++this.fence);
+    if (held.length === 0) return [lock, lock, share];
+    return held.every(({ isShared }) => isShared) ? [share, share] : [];
   }
 
   #extend(index: number, lock: Lock): void {
@@ -179,10 +202,9 @@ export class System {
     process.lock = undefined;
   }
 
-  /** Ends a process. Its request may be on its way, and happens or does not. */
+  /** Ends a process. Its request may be on its way, and happen later. */
   #crash(process: Process): void {
     process.isCrashed = true;
-    if (process.access !== undefined && this.#count % 2 === 0) this.#happen(process.access);
   }
 
   /** Lets the storage see a request. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errors, type Step, System, steps, written } from "./histories.ts";
 
-fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 5_000 : 200 });
+fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 5_000 : 100 });
 
 function play(some: readonly Step[], offsetsMs: readonly number[]): System {
   const system = new System(offsetsMs);
@@ -39,12 +39,10 @@ describe("checkHistory()", () => {
   test.each(Object.entries(errors))("checkHistory() finds %s", { timeout: 600_000 }, async (_, [rule, plant]) => {
     await fc.assert(
       fc.asyncProperty(steps, steps, async (before, after) => {
-        const system = play(
-          before.filter(({ action }) => action !== "crash"),
-          [0, 0, 0],
-        );
+        const system = play(before, [0, 0, 0]);
         system.calm();
         plant(system);
+        system.nowMs += 1;
         for (const step of after) system.step(step);
         const { findings } = await checkHistory(await written(system.files()));
         expect(findings.map((finding) => finding.rule)).toContain(rule);
