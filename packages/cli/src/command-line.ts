@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { Arguments, Argv, CommandModule } from "yargs";
+import { checkCommand } from "./commands/check.ts";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { guardCommand } from "./commands/guard.ts";
@@ -24,6 +25,7 @@ export const commands: readonly CommandModule<object, any>[] = [
   listCommand,
   releaseCommand,
   doctorCommand,
+  checkCommand,
   healCommand,
   migrateCommand,
   createTableCommand,

@@ -6,11 +6,15 @@ export const exitCodes = {
   ok: 0,
   /**
    * `doctor`: the required level is not reached; `release`: not confirmed; `verify`: not held; `migrate`: the step cannot
-   * be taken yet; `guard --check`: a table does not refuse stale writers.
+   * be taken yet; `guard --check`: a table does not refuse stale writers; `check`: the history violates a rule.
    */
   no: 1,
+  /** `check`: the accesses to a value have too many possible orders. */
+  undecided: 2,
   /** The command line, the environment or the configuration file is wrong. Nothing was done. */
   usage: 64,
+  /** `check`: a file is no history. */
+  data: 65,
   /** Too few servers answered; `verify`: it cannot be told. */
   noQuorum: 69,
   /** A bug in this program. */
@@ -57,8 +61,11 @@ export class UsageError extends Failure {
 export const exitCodesHelp = `Exit codes:
   1         doctor: the required level is not reached; release: not confirmed;
             verify: not held; migrate: not possible yet;
-            guard --check: a table does not refuse stale writers
+            guard --check: a table does not refuse stale writers;
+            check: the history violates a rule
+  2         check: undecided
   64        the command line or the configuration is wrong
+  65        check: a file is no history
   69        too few servers replied; verify: unknown
   75        another owner held the lock, or the ticket is spent;
             see run --conflict-exit-code

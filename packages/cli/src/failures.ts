@@ -25,6 +25,7 @@ const optionNames: Readonly<Record<string, string>> = {
   restartGuardMs: "--restart-guard",
   settleMs: "--settle",
   watchMs: "--watch-for",
+  clocksDifferMs: "--clocks-differ",
   label: "--label",
   ticket: "--ticket",
   prefix: "--prefix",

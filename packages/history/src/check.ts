@@ -51,9 +51,7 @@ export async function checkHistory(files: readonly string[], options: CheckOptio
   const started = sources.filter(({ next }) => next !== undefined);
   const isOneClock = new Set(started.map(({ machine }) => machine)).size <= 1;
   if (!isOneClock && clocksDifferMs === undefined) {
-    throw new HistoryError(
-      "the files come from several machines, or starts of one: say by how much their clocks differ",
-    );
+    throw new HistoryError("clocksDifferMs is needed: the files come from several machines, or starts of one");
   }
   const timeOf = isOneClock ? ({ atMs }: Line) => atMs : ({ wallMs }: Line) => wallMs;
   const differMs = isOneClock ? readingMs : (clocksDifferMs ?? 0) + wallTickMs;

@@ -35,7 +35,7 @@ interface QueueEntry {
 }
 
 /** How many tokens of a value are remembered, to know what their accesses have read. */
-const rememberedTokens = 16;
+const rememberedTokens = 1_000;
 
 /**
  * Checks the accesses to one value. They are judged in the order of their times, as soon as the outcomes of all that were

@@ -15,7 +15,10 @@ export function manPage(): string {
     section("SYNOPSIS", ".B holdfast\n.I command\n[options]"),
     section("DESCRIPTION", escaped(description)),
     section("COMMANDS", helps.map(commandText).join("\n")),
-    section("SERVERS", `Every command has these options.\n${optionsText(Object.entries(serverOptionDefinitions))}`),
+    section(
+      "SERVERS",
+      `Every command that uses servers has these options.\n${optionsText(Object.entries(serverOptionDefinitions))}`,
+    ),
     section("ENVIRONMENT", verbatim(withoutTitle(environment))),
     section("EXAMPLES", verbatim(examples.map(inFull).join("\n"))),
     section("EXIT STATUS", verbatim(withoutTitle(exitCodesHelp))),
