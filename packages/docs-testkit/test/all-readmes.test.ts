@@ -34,6 +34,10 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   sqlite: [quickStart],
   etcd: [quickStart],
   "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
+  history: [
+    "correct: 1 lock, 2 accesses\n",
+    /^stale write\n +ms +who +what\n[\s\S]+VIOLATED +stale write: .+ token 7 was accepted after a read with token 8\nlinearizability\n/,
+  ],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [
     /^20 runs, \d+ locks, 0 unexpected violations$/m,

@@ -63,6 +63,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Doctor: "/cli/doctor",
     "Metrics and traces": "/opentelemetry/",
     "Prometheus and Grafana": "/monitoring",
+    "Recorded histories": "/history/",
     Kubernetes: "/kubernetes",
     "Changing servers": "/changing-servers",
     "Changing servers in code": "/membership/",
