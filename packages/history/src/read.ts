@@ -45,7 +45,19 @@ export type LineOf<Name extends Kind> = { readonly event: Name; readonly atMs: n
 /** A line of a history: an event, with its time on the monotonic clock of the machine, and on its wall clock. */
 export type Line = { [Name in Kind]: LineOf<Name> }[Kind];
 
-/** A file, or a line in it, that is no history. */
+/**
+ * A file, or a line in it, that is no history, or files whose clocks cannot be compared.
+ *
+ * @example
+ * ```ts
+ * import { checkHistory, HistoryError } from "@holdfast/history";
+ *
+ * const verdict = await checkHistory(["missing.jsonl"]).catch((error) => {
+ *   if (!(error instanceof HistoryError)) throw error;
+ *   console.error(error.message); // missing.jsonl cannot be read: ENOENT
+ * });
+ * ```
+ */
 export class HistoryError extends Error {
   /** The name of the class. */
   override readonly name = "HistoryError";
