@@ -1,5 +1,5 @@
 import { assertOptions, checkInteger } from "@holdfast/core/node";
-import { HistoryJudge, type Judgement } from "./judge.ts";
+import { HistoryJudge, type Judgement, type Recorded } from "./judge.ts";
 import { HistoryError, type Line, linesOf } from "./read.ts";
 
 /** The result of {@link checkHistory}. */
@@ -47,24 +47,13 @@ export async function checkHistory(files: readonly string[], options: CheckOptio
   for (const [name, value] of Object.entries(options)) if (value !== undefined) checkInteger(name, value);
   const { clocksDifferMs, maxStates = 100_000 } = options;
   const truncated: string[] = [];
-  const sources = await Promise.all(files.map((file) => openSource(file, () => truncated.push(file))));
-  const started = sources.filter(({ next }) => next !== undefined);
-  const isOneClock = new Set(started.map(({ machine }) => machine)).size <= 1;
-  if (!isOneClock && clocksDifferMs === undefined) {
-    throw new HistoryError("clocksDifferMs is needed: the files come from several machines, or starts of one");
+  const sources = files.map((file) => sourceOf(file, () => truncated.push(file)));
+  try {
+    for (const source of sources) await advance(source);
+    return { ...(await judge(sources, clocksDifferMs, maxStates)), truncated };
+  } finally {
+    for (const { lines } of sources) await lines.return(undefined);
   }
-  const timeOf = isOneClock ? ({ atMs }: Line) => atMs : ({ wallMs }: Line) => wallMs;
-  const differMs = isOneClock ? readingMs : (clocksDifferMs ?? 0) + wallTickMs;
-  const judge = new HistoryJudge(isOneClock, started.length > 1 ? differMs : 0, maxStates);
-  for (let source = earliest(started, timeOf); source !== undefined; source = earliest(started, timeOf)) {
-    const line = source.next as Line;
-    if (!judge.hear(source, line, timeOf(line)))
-      throw new HistoryError(`${source.where} does not follow from the lines before`);
-    await advance(source);
-    if (source.next === undefined) judge.forget(source);
-    else if (timeOf(source.next) < timeOf(line)) throw new HistoryError(`${source.where}: the clock was set back`);
-  }
-  return { ...judge.end(), truncated };
 }
 
 /** How exactly a process knows the monotonic clock of its machine, in milliseconds. */
@@ -73,28 +62,52 @@ const readingMs = 0.1;
 /** The wall clock counts whole milliseconds. */
 const wallTickMs = 1;
 
+/** Judges files that are at their first line. */
+async function judge(
+  files: readonly Source[],
+  clocksDifferMs: number | undefined,
+  maxStates: number,
+): Promise<Judgement> {
+  const sources = files.filter(({ next }) => next !== undefined);
+  const isOneClock = new Set(sources.map(({ next }) => next?.machine)).size <= 1;
+  if (!isOneClock && clocksDifferMs === undefined) {
+    throw new HistoryError("clocksDifferMs is needed: the files come from several machines, or starts of one");
+  }
+  const timeOf = isOneClock ? ({ atMs }: Line) => atMs : ({ wallMs }: Line) => wallMs;
+  const differMs = isOneClock ? readingMs : (clocksDifferMs ?? 0) + wallTickMs;
+  const judging = new HistoryJudge(isOneClock, sources.length > 1 ? differMs : 0, maxStates);
+  for (let source = earliest(sources, timeOf); source !== undefined; source = earliest(sources, timeOf)) {
+    const line = source.next as Line;
+    if (!judging.hear(source, line, timeOf(line))) throw new HistoryError(`${source.where} answers no call`);
+    await advance(source);
+    // A file that ends leaves its open accesses without an outcome.
+    if (source.next === undefined) for (const access of source.accesses.values()) access.outcome = "unknown";
+    else if (timeOf(source.next) < timeOf(line)) throw new HistoryError(`${source.where}: the clock was set back`);
+  }
+  return judging.end();
+}
+
 /** A file, up to its next line. */
-interface Source {
+interface Source extends Recorded {
   readonly lines: AsyncGenerator<readonly [Line, string]>;
-  /** The name of the process that wrote it. */
-  readonly process: string;
-  readonly machine: string;
+  process: string;
   next: Line | undefined;
   where: string;
 }
 
-async function openSource(file: string, onTruncated: () => void): Promise<Source> {
-  const source = { lines: linesOf(file, onTruncated), process: "", machine: "", next: undefined, where: file };
-  await advance(source);
-  const first = source.next as Line | undefined;
-  if (first === undefined) return source;
-  if (first.event !== "started") throw new HistoryError(`${source.where} must be the start of a process`);
-  return { ...source, process: first.process, machine: first.machine };
+function sourceOf(file: string, onTruncated: () => void): Source {
+  const state = { process: "", locks: new Map(), accesses: new Map() };
+  return { lines: linesOf(file, onTruncated), ...state, next: undefined, where: file };
 }
 
 async function advance(source: Source): Promise<void> {
+  const isFirst = source.next === undefined;
   const { value } = await source.lines.next();
   [source.next, source.where] = value ?? [undefined, source.where];
+  if (source.next === undefined) return;
+  if (isFirst !== (source.next.event === "started"))
+    throw new HistoryError(`${source.where} must${isFirst ? "" : " not"} be the start of a process`);
+  if (isFirst) source.process = source.next.process;
 }
 
 function earliest(sources: readonly Source[], timeOf: (line: Line) => number): Source | undefined {

@@ -1,5 +1,5 @@
 import { Exclusion, type LockedTime, type LockPair, TokenOrder } from "./locks.ts";
-import type { Line, LineOf } from "./read.ts";
+import type { Line } from "./read.ts";
 import type { TimelineLine } from "./timeline.ts";
 import { type AccessFault, type RecordedAccess, ValueChecks } from "./values.ts";
 
@@ -34,9 +34,12 @@ export interface Judgement {
   readonly accesses: number;
 }
 
-/** The process that wrote a file. */
+/** A process that wrote a file, as far as its lines are judged. */
 export interface Recorded {
   readonly process: string;
+  /** Its locks by owner, and its accesses without an answer. */
+  readonly locks: Map<string, RecordedLock>;
+  readonly accesses: Map<number, RecordedAccess>;
 }
 
 /** A lock, as its file shows it. */
@@ -59,8 +62,6 @@ export class HistoryJudge {
   readonly #maxStates: number;
   readonly #exclusion: Exclusion<RecordedLock>;
   readonly #tokens: TokenOrder<RecordedLock>;
-  readonly #locks = new Map<Recorded, Map<string, RecordedLock>>();
-  readonly #accesses = new Map<Recorded, Map<number, RecordedAccess>>();
   readonly #values = new Map<string, ValueChecks>();
   /** The latest lines of each resource. */
   readonly #recent = new Map<string, TimelineLine[]>();
@@ -87,35 +88,21 @@ export class HistoryJudge {
 
   /** Adds a line. Returns false if it cannot follow those before in its file. */
   hear(source: Recorded, line: Line, nowMs: number): boolean {
+    const { locks, accesses } = source;
     this.#startMs ??= nowMs;
-    const locks = this.#locks.get(source) ?? new Map();
-    const accesses = this.#accesses.get(source) ?? new Map();
-    if (line.event === "started") {
-      if (this.#locks.has(source)) return false;
-      this.#locks.set(source, locks);
-      this.#accesses.set(source, accesses);
-    } else if (line.event === "acquired") {
-      locks.set(line.owner, this.#acquired(source, line, nowMs));
-    } else if (line.event === "read" || line.event === "write") {
-      accesses.set(line.id, this.#called(source, line, nowMs));
-    } else if (line.event === "answered") {
+    if (line.event === "acquired") locks.set(line.owner, this.#acquired(source, line, nowMs));
+    else if (line.event === "read" || line.event === "write") accesses.set(line.id, this.#called(source, line, nowMs));
+    else if (line.event === "answered") {
       const access = accesses.get(line.id);
       if (access === undefined) return false;
       accesses.delete(line.id);
       this.#answered(access, line, nowMs);
-    } else {
+    } else if (line.event !== "started") {
       const lock = locks.get(line.owner);
       if (lock !== undefined) this.#changed(lock, line, nowMs);
       if (line.event !== "extended") locks.delete(line.owner);
     }
     return true;
-  }
-
-  /** Ends a file: the accesses that it left open have no outcome. */
-  forget(source: Recorded): void {
-    for (const access of this.#accesses.get(source)?.values() ?? []) access.outcome = "unknown";
-    this.#accesses.delete(source);
-    this.#locks.delete(source);
   }
 
   /** Judges what is left. */
@@ -127,7 +114,7 @@ export class HistoryJudge {
     return { verdict, ...this.#counts, findings: this.#findings, undecided: this.#undecided };
   }
 
-  #acquired(source: Recorded, line: LineOf<"acquired">, grantedAtMs: number): RecordedLock {
+  #acquired(source: Recorded, line: Line, grantedAtMs: number): RecordedLock {
     const { resources, mode, fence, fromMs, fromWallMs, validityMs, wallMs } = line;
     const attemptAtMs = this.#isOneClock ? fromMs : fromWallMs;
     const ends = { heldUntilMs: attemptAtMs + validityMs, wallUntilMs: fromWallMs + validityMs };
@@ -143,7 +130,7 @@ export class HistoryJudge {
     return lock;
   }
 
-  #changed(lock: RecordedLock, line: LineOf<"extended"> | LineOf<"released"> | LineOf<"lost">, nowMs: number): void {
+  #changed(lock: RecordedLock, line: Line, nowMs: number): void {
     const { source, resources, fence } = lock;
     if (line.event === "extended") {
       lock.heldUntilMs = (this.#isOneClock ? line.fromMs : line.fromWallMs) + line.validityMs;
@@ -157,12 +144,13 @@ export class HistoryJudge {
     for (const pair of this.#exclusion.end(lock)) this.#foundOverlap(pair);
   }
 
-  #called(source: Recorded, line: LineOf<"read"> | LineOf<"write">, invokedAtMs: number): RecordedAccess {
-    const { event: kind, resource, fence } = line;
+  #called(source: Recorded, line: Line, invokedAtMs: number): RecordedAccess {
+    const { resource, fence, value } = line;
+    const kind = line.event === "read" ? "read" : "write";
     this.#counts.accesses += 1;
     const access: RecordedAccess = {
-      ...{ id: this.#counts.accesses, kind, process: source, resource, fence, basis: undefined, outcome: undefined },
-      ...{ value: line.event === "write" ? line.value : "", invokedAtMs, answeredAtMs: Infinity },
+      ...{ id: this.#counts.accesses, kind, process: source, resource, fence, value, basis: undefined },
+      ...{ outcome: undefined, invokedAtMs, answeredAtMs: Infinity },
     };
     this.#note(
       source,
@@ -176,10 +164,10 @@ export class HistoryJudge {
     return access;
   }
 
-  #answered(access: RecordedAccess, { outcome, value }: LineOf<"answered">, nowMs: number): void {
+  #answered(access: RecordedAccess, { outcome, value }: Line, nowMs: number): void {
     const { kind, process, resource } = access;
     const isRead = kind === "read" && outcome === "accepted";
-    if (isRead) access.value = value ?? "null";
+    if (isRead) access.value = value;
     access.outcome = outcome;
     access.answeredAtMs = nowMs;
     this.#note(process, nowMs, [resource], isRead ? `has read ${access.value}` : `is answered: ${kind} ${outcome}`);
@@ -247,7 +235,12 @@ export class HistoryJudge {
     return lines.sort((a, b) => a.atMs - b.atMs);
   }
 
-  #note({ process }: Recorded, nowMs: number, resources: readonly string[], what: string): TimelineLine {
+  #note(
+    { process }: Pick<Recorded, "process">,
+    nowMs: number,
+    resources: readonly string[],
+    what: string,
+  ): TimelineLine {
     const line = { atMs: nowMs - (this.#startMs ?? 0), who: process, what };
     for (const resource of resources) {
       const lines = this.#recent.get(resource) ?? [];

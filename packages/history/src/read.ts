@@ -1,49 +1,45 @@
 import { createReadStream } from "node:fs";
 
-/** The fields of each kind of line, besides the times of {@link Line}: their type, or their possible values. */
+/** A line of a history: an event, and its fields. Those of other events are absent, and an access may have no token. */
+export interface Line {
+  /** When it happened, on the monotonic clock of the machine, and on its wall clock. */
+  readonly atMs: number;
+  readonly wallMs: number;
+  readonly event: keyof typeof fieldsOf;
+  readonly process: string;
+  readonly machine: string;
+  readonly owner: string;
+  readonly resources: readonly string[];
+  readonly mode: "exclusive" | "shared";
+  readonly fence: number;
+  readonly fromMs: number;
+  readonly fromWallMs: number;
+  readonly validityMs: number;
+  readonly id: number;
+  readonly resource: string;
+  readonly value: string;
+  readonly outcome: "accepted" | "refused" | "unknown";
+}
+
+/** The fields that a line of each event has at least. */
 const fieldsOf = {
-  started: { format: [1], process: "string", machine: "string" },
-  acquired: {
-    owner: "string",
-    resources: "object",
-    mode: ["exclusive", "shared"],
-    fence: "number",
-    fromMs: "number",
-    fromWallMs: "number",
-    validityMs: "number",
-  },
-  extended: { owner: "string", fromMs: "number", fromWallMs: "number", validityMs: "number" },
-  released: { owner: "string" },
-  lost: { owner: "string", reason: "string" },
-  read: { id: "number", resource: "string" },
-  write: { id: "number", resource: "string", value: "string" },
-  answered: { id: "number", outcome: ["accepted", "refused", "unknown"] },
+  started: ["format", "process", "machine"],
+  acquired: ["owner", "resources", "mode", "fence", "fromMs", "fromWallMs", "validityMs"],
+  extended: ["owner", "fromMs", "fromWallMs", "validityMs"],
+  released: ["owner"],
+  lost: ["owner"],
+  read: ["id", "resource"],
+  write: ["id", "resource", "value"],
+  answered: ["id", "outcome"],
 } as const;
 
-interface Types {
-  readonly number: number;
-  readonly string: string;
-  readonly object: readonly string[];
-}
-
-type FieldOf<Form> = Form extends keyof Types ? Types[Form] : Form extends readonly (infer Value)[] ? Value : never;
-
-type Kind = keyof typeof fieldsOf;
-
-/** The fields that a line of a kind may have, as well. */
-interface Optional {
-  readonly read: { readonly fence?: number };
-  readonly write: { readonly fence?: number };
-  readonly answered: { readonly value?: string };
-}
-
-/** A line of one kind. */
-export type LineOf<Name extends Kind> = { readonly event: Name; readonly atMs: number; readonly wallMs: number } & {
-  readonly [Field in keyof (typeof fieldsOf)[Name]]: FieldOf<(typeof fieldsOf)[Name][Field]>;
-} & (Name extends keyof Optional ? Optional[Name] : unknown);
-
-/** A line of a history: an event, with its time on the monotonic clock of the machine, and on its wall clock. */
-export type Line = { [Name in Kind]: LineOf<Name> }[Kind];
+/** The type of each field, or its possible values. */
+const forms: Readonly<Record<string, string | readonly unknown[]>> = {
+  ...{ atMs: "number", wallMs: "number", format: [1], process: "string", machine: "string" },
+  ...{ owner: "string", resources: "list", mode: ["exclusive", "shared"], fence: "number" },
+  ...{ fromMs: "number", fromWallMs: "number", validityMs: "number" },
+  ...{ id: "number", resource: "string", value: "string", outcome: ["accepted", "refused", "unknown"] },
+};
 
 /**
  * A file, or a line in it, that is no history, or files whose clocks cannot be compared.
@@ -99,16 +95,15 @@ function parse(text: string, where: string): Line {
   }
   const kind = String(line.event);
   if (!Object.hasOwn(fieldsOf, kind)) throw new HistoryError(`${where} has no known event`);
-  const fields = Object.entries({ atMs: "number", wallMs: "number", ...fieldsOf[kind as Kind] });
-  const wrong = fields.find(([field, form]) => !fits(line[field], form))?.[0];
+  const needed = ["atMs", "wallMs", ...fieldsOf[kind as Line["event"]]];
+  const fields = Object.keys(forms).filter((field) => needed.includes(field) || line[field] !== undefined);
+  const wrong = fields.find((field) => !fits(line[field], forms[field]));
   if (wrong !== undefined) throw new HistoryError(`${where} has no ${wrong}, or a wrong one`);
-  const { fence = 1, value = "" } = line;
-  if (!fits(fence, "number") || !fits(value, "string")) throw new HistoryError(`${where} has a wrong fence or value`);
   return line as unknown as Line;
 }
 
-function fits(value: unknown, form: string | readonly unknown[]): boolean {
-  if (typeof form !== "string") return form.includes(value);
-  if (form !== "object") return typeof value === form;
+function fits(value: unknown, form: (typeof forms)[string] | undefined): boolean {
+  if (typeof form === "object") return form.includes(value);
+  if (form !== "list") return typeof value === form;
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }

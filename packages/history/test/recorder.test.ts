@@ -125,11 +125,11 @@ describe("checkHistory()", () => {
     [
       "a wrong token",
       text(start, { event: "read", id: 1, resource: "r", fence: "1" }),
-      ":2 has a wrong fence or value",
+      ":2 has no fence, or a wrong one",
     ],
     ["no start", text(grant), ":1 must be the start of a process"],
-    ["two starts", text(start, start), ":2 does not follow from the lines before"],
-    ["an answer to no call", text(start, { event: "answered", id: 1, outcome: "unknown" }), ":2 does not follow"],
+    ["two starts", text(start, start), ":2 must not be the start of a process"],
+    ["an answer to no call", text(start, { event: "answered", id: 1, outcome: "unknown" }), ":2 answers no call"],
     ["a clock that goes back", text(start, { ...grant, atMs: -1 }), ":2: the clock was set back"],
   ])("checkHistory() refuses %s, and names file and line", async (_, content, message) => {
     const [file = ""] = await written([content]);
