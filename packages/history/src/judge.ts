@@ -5,13 +5,13 @@ import { type AccessFault, type RecordedAccess, ValueChecks } from "./values.ts"
 
 /** A violation, or an access at which the search gave up. */
 export interface HistoryFinding {
-  /** What is violated, or could not be decided. */
+  /** The rule that is violated, or could not be decided. */
   readonly rule: "exclusion" | "token order" | "stale write" | "linearizability";
   /** The resource. */
   readonly resource: string;
   /** A description of the event. */
   readonly what: string;
-  /** What happened on the resource, as far as it matters. Times count from the first line of the history. */
+  /** The latest events on the resource, and those involved. Times count from the first line of the history. */
   readonly timeline: readonly TimelineLine[];
 }
 
@@ -34,7 +34,7 @@ export interface Judgement {
   readonly accesses: number;
 }
 
-/** A process that wrote a file, as far as its lines are judged. */
+/** A process that wrote a file. */
 export interface Recorded {
   readonly process: string;
   /** Its locks by owner, and its accesses without an answer. */

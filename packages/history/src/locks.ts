@@ -172,7 +172,7 @@ export class TokenOrder<Lock extends LockedTime> {
     return earlier && { earlier, later };
   }
 
-  /** Looks from the newest lock back, as far as tokens may be too large. */
+  /** Looks from the newest lock back, while tokens may be too large. */
   #larger(resource: string, later: Lock): Lock | undefined {
     const granted = this.#granted.get(resource) ?? [];
     for (let index = granted.length - 1; index >= 0; index--) {

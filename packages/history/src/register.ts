@@ -8,7 +8,7 @@ export interface Access {
   /** When it was made, and answered, in milliseconds. */
   readonly invokedAtMs: number;
   readonly answeredAtMs: number;
-  /** What was read or written. */
+  /** The value that was read or written. */
   readonly value: string;
   /** If it is a write: the value that it replaces, if the history shows it. */
   readonly basis?: string | undefined;

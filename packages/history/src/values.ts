@@ -1,6 +1,6 @@
 import { type Access, Register } from "./register.ts";
 
-/** An access, as far as its file tells. */
+/** An access, while its file is read. */
 export interface RecordedAccess extends Access {
   readonly process: { readonly process: string };
   readonly resource: string;
@@ -12,7 +12,7 @@ export interface RecordedAccess extends Access {
   outcome: "accepted" | "refused" | "unknown" | undefined;
 }
 
-/** What is wrong with an access. */
+/** A rule that an access violates, or leaves undecided. */
 export type AccessFault =
   | { readonly rule: "stale write"; readonly access: RecordedAccess; readonly newest: RecordedAccess }
   | { readonly rule: "linearizability"; readonly access: RecordedAccess }
