@@ -31,6 +31,7 @@ export interface CheckOptions {
  * Two events that the clocks cannot order count as simultaneous, so that wrong clocks within `clocksDifferMs` never make a
  * correct system look wrong. Files are read as streams.
  *
+ * @param files their names; a name that repeats counts once
  * @throws {HistoryError} naming the file and the line that is malformed, or if the clocks of the files cannot be compared
  * @throws {TypeError | RangeError} naming the bad option
  *
@@ -47,7 +48,7 @@ export async function checkHistory(files: readonly string[], options: CheckOptio
   for (const [name, value] of Object.entries(options)) if (value !== undefined) checkInteger(name, value);
   const { clocksDifferMs, maxStates = 100_000 } = options;
   const truncated: string[] = [];
-  const sources = files.map((file) => sourceOf(file, () => truncated.push(file)));
+  const sources = [...new Set(files)].map((file) => sourceOf(file, () => truncated.push(file)));
   try {
     for (const source of sources) await advance(source);
     return { ...(await judge(sources, clocksDifferMs, maxStates)), truncated };

@@ -83,7 +83,7 @@ describe("recordHistory()", () => {
     history.close();
     await history.write("stock", 1, {}, () => {});
     expect((await readFile(file, "utf8")).split("\n")).toHaveLength(2);
-    expect(await checkHistory([file])).toMatchObject({ verdict: "correct", locks: 0 });
+    expect(await checkHistory([file, file])).toMatchObject({ verdict: "correct", locks: 0 });
   });
 
   test.each([
@@ -145,7 +145,7 @@ describe("checkHistory()", () => {
   });
 
   test("checkHistory() leaves out an incomplete last line, and says so", async () => {
-    const files = await written([text(start, grant), "", text(start)]);
+    const files = await written([text(start, grant, { event: "released", owner: "never granted" }), "", text(start)]);
     await appendFile(files[0] as string, '{"atMs":9');
     await appendFile(files[1] as string, '{"at');
     const verdict = await checkHistory(files);
