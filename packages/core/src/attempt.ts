@@ -5,6 +5,7 @@ import {
   failureDetails,
   type HoldfastError,
   LockHeldError,
+  nodeOutcomes,
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
@@ -102,7 +103,7 @@ function settleAttempt(
   tally: Tally,
   token: HighestFence,
 ): Attempt {
-  const { clock, observer, fenceHint } = context;
+  const { clock, observer, fenceHint, nodes } = context;
   const { ttlMs, validityMs, quorum } = settings;
   let outcome = attemptOutcome(tally, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
@@ -129,6 +130,7 @@ function settleAttempt(
     owner: claim.owner,
     outcome: isPart ? "collected" : outcome,
     elapsedMs: tookMs,
+    outcomes: nodeOutcomes(nodes, tally.votes),
   });
   if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt, settledAt };
   return { outcome, votes: tally.votes, tookMs, remark };

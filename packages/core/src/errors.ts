@@ -479,11 +479,7 @@ export function failureDetails(
   votes: readonly (Omit<NodeOutcome, "node"> | undefined)[],
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
-  const outcomeOf = ({ name: node }: { name: string }, index: number): NodeOutcome => ({
-    node,
-    ...(votes[index] ?? { kind: "unanswered" }),
-  });
-  const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
+  const outcomes = nodeOutcomes(nodes, votes);
   const [verb, ...wanted] = goals[action];
   const successful = new Set(outcomes.filter(({ kind }) => wanted.includes(kind)).map(({ node }) => node));
   const { sets } = quorum;
@@ -499,6 +495,18 @@ export function failureDetails(
   const unlisted = resources.length - listedMax;
   const listed = resources.slice(0, listedMax).join(", ") + (unlisted > 0 ? ` and ${unlisted} more` : "");
   return [`could not ${action} ${listed}: ${parts.join("; ")}`, resources, outcomes];
+}
+
+/** Returns how each node replied; an empty list if no node was asked. */
+export function nodeOutcomes(
+  nodes: FailedOperation["nodes"],
+  votes: readonly (Omit<NodeOutcome, "node"> | undefined)[],
+): readonly NodeOutcome[] {
+  const outcomeOf = ({ name: node }: { name: string }, index: number): NodeOutcome => ({
+    node,
+    ...(votes[index] ?? { kind: "unanswered" }),
+  });
+  return votes.length > 0 ? nodes.map(outcomeOf) : [];
 }
 
 /** How many names an error lists. */

@@ -1,5 +1,5 @@
 import { assertOptions, isOrdinaryObject, wrong } from "./arguments.ts";
-import type { LockHeldError, LockLostError } from "./errors.ts";
+import type { LockHeldError, LockLostError, NodeOutcome } from "./errors.ts";
 import type { ClockReading } from "./lease.ts";
 
 /**
@@ -72,6 +72,8 @@ export interface AttemptSettledEvent {
   readonly outcome: "acquired" | "collected" | "held" | "unreachable" | "misconfigured";
   /** How long the attempt took, in milliseconds. */
   readonly elapsedMs: number;
+  /** How each node had voted by then, in the order in which the nodes were given. */
+  readonly outcomes: readonly NodeOutcome[];
 }
 
 /** See {@link Observer.acquired}. */
