@@ -23,6 +23,7 @@ const arrows = {
   sqlite: ["core"],
   "web-locks": ["core"],
   cli: ["etcd", "history", "ioredis", "membership", "memory", "mysql", "postgres", "redis", "sqlite", "core"],
+  compat: ["ioredis", "core"],
 };
 const rules = [
   {
