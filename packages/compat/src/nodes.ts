@@ -1,3 +1,4 @@
+import { Redlock } from "@holdfast/core";
 import { type IoredisClient, ioredisNode, type RedisNode } from "@holdfast/ioredis";
 
 /** A `Redis` or `Cluster` of ioredis, which `quit()` can close. */
@@ -25,4 +26,32 @@ export function nodeOver(client: IoredisClient, prefix: string): RedisNode {
     throw new TypeError(`client must not have a keyPrefix: use one without it, and the option keyPrefix: ${option}`);
   }
   return Object.assign(ioredisNode(client, { prefix, wakeUps: false }), { suggestedTimeoutMs: patienceMs });
+}
+
+/** The `Redlock`s that are in use, by the first of their clients. */
+const redlocks = new WeakMap<IoredisClient, Known[]>();
+
+interface Known {
+  readonly clients: readonly IoredisClient[];
+  readonly prefix: string;
+  readonly retryInterval: number;
+  readonly redlock: Redlock;
+}
+
+/** Returns one `Redlock` for all locks over the same clients, so that those of this process wait in one line. */
+export function redlockOver(clients: readonly IoredisClient[], prefix: string, retryInterval: number): Redlock {
+  const isOverThese = (known: Known): boolean =>
+    known.prefix === prefix &&
+    known.retryInterval === retryInterval &&
+    known.clients.length === clients.length &&
+    known.clients.every((client, index) => client === clients[index]);
+  const [first] = clients;
+  const others = first && redlocks.get(first);
+  const known = others?.find(isOverThese);
+  if (known !== undefined) return known.redlock;
+  const retryDelayMs = Math.max(1, 2 * retryInterval); // core draws from 0 to this limit
+  const nodes = clients.map((client) => nodeOver(client, prefix));
+  const redlock = new Redlock(nodes, { retryDelayMs, retryDelayMaxMs: retryDelayMs });
+  redlocks.set(first as IoredisClient, [...(others ?? []), { clients: [...clients], prefix, retryInterval, redlock }]);
+  return redlock;
 }

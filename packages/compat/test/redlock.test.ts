@@ -23,10 +23,18 @@ describe("new Redlock()", () => {
   test.each([
     ["no clients", () => new Redlock([]), /at least one/],
     ["an unknown setting", () => new Redlock(clients, { retryCounts: 1 } as never), "did you mean retryCount?"],
-    ["a setting of another type", () => new Redlock(clients, { retryDelay: "1" } as never), "retryDelay must be a number"],
+    [
+      "a setting of another type",
+      () => new Redlock(clients, { retryDelay: "1" } as never),
+      "retryDelay must be a number",
+    ],
     ["a setting out of range", () => new Redlock(clients, { retryCount: -2 }), "retryCount must be at least -1"],
     ["scripts", () => new Redlock(clients, {}, { acquireScript: "" } as never), "custom scripts are not supported"],
-    ["a client that is none", () => new Redlock([{ evalsha() {}, duplicate() {} }] as never), "an ioredis Redis or Cluster"],
+    [
+      "a client that is none",
+      () => new Redlock([{ evalsha() {}, duplicate() {} }] as never),
+      "an ioredis Redis or Cluster",
+    ],
   ])("refuses %s", (_, create, message) => {
     expect(create).toThrow(message);
   });

@@ -60,7 +60,7 @@ describe("Waiters", () => {
     traffic.settles(traffic.send("acquire", "answered", 50));
     for (let sent = 0; sent < owed; sent++) traffic.send("acquire", `${sent}`, 50);
     const waiters = recorder.follow(process, terms);
-    const unheard = { owner: "a", resources: ["stock"], outcome: "unreachable", elapsedMs: 0 } as const;
+    const unheard = { owner: "a", resources: ["stock"], outcome: "unreachable", elapsedMs: 0, outcomes: [] } as const;
     process.receive(0, () => void waiters.enter(stock));
     process.receive(30, () => recorder.settled(unheard, process));
     process.receive(70, () => waiters.tries("b", ["stock"]));

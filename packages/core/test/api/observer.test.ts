@@ -16,8 +16,11 @@ describe("the observer", () => {
 
     const of = (name: string) => events.filter(([each]) => each === name).map(([, event]) => event);
     expect(of("attemptSettled")[0]).toMatchObject({ resources: ["r"], outcome: "held", elapsedMs: 0 });
-    const denied = { kind: "denied", heldResources: ["r"] };
-    const outcomes = [{ node: "a", ...denied }, { node: "b", ...denied }, { node: "c" }];
+    const outcomes = [
+      { node: "a", kind: "denied", heldResources: ["r"] },
+      { node: "b", kind: "unanswered" }, // the outcome was certain without it
+      { node: "c", kind: "failed" },
+    ];
     expect(of("attemptSettled")[0]).toMatchObject({ outcomes });
     expect(of("attemptSettled").at(-1)).toMatchObject({ outcome: "acquired" });
     expect(of("acquired")[0]).toMatchObject({ resources: ["r"], owner: lock.owner, fence: lock.fence });

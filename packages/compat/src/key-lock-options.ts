@@ -1,0 +1,105 @@
+import { assertOptions, checkType } from "@holdfast/core/node";
+
+/** How long a lock is kept and waited for. Durations are milliseconds. */
+export interface TimeoutOptions {
+  /** How long the servers keep a lock that is not refreshed. Default 10 000. */
+  readonly lockTimeout?: number;
+  /** How long `acquire` and `tryAcquire` try. Default 10 000. */
+  readonly acquireTimeout?: number;
+  /** How many attempts they make, one each `retryInterval`. Default `Infinity`. */
+  readonly acquireAttemptsLimit?: number;
+  /** The mean time between two attempts. Default 10. */
+  readonly retryInterval?: number;
+  /** The time between two refreshes; 0 for none. Default: 0.8 of `lockTimeout`. */
+  readonly refreshInterval?: number;
+}
+
+/** The options of a lock. */
+export interface LockOptions extends TimeoutOptions {
+  /**
+   * Called when the lock is lost while it is refreshed, no later than its validity ends. Default: throws the error, which
+   * nobody can catch, and which ends the process.
+   */
+  readonly onLockLost?: LockLostCallback;
+  /** Precedes each key, as the `keyPrefix` of a client does, which the clients must not have. Default: none. */
+  readonly keyPrefix?: string;
+}
+
+/** The options of a semaphore. */
+export interface SemaphoreOptions extends LockOptions {
+  /**
+   * States that no process uses `redis-semaphore` for this semaphore any more, as its permits would not be counted. It is
+   * required.
+   */
+  readonly replacesRedisSemaphore: true;
+}
+
+/** See {@link LockOptions}. */
+export type LockLostCallback = (this: { readonly isAcquired: boolean }, error: LostLockError) => void;
+
+/** The defaults of `redis-semaphore`. */
+export const defaultTimeoutOptions: {
+  readonly lockTimeout: number;
+  readonly acquireTimeout: number;
+  readonly acquireAttemptsLimit: number;
+  readonly retryInterval: number;
+} = { lockTimeout: 10_000, acquireTimeout: 10_000, acquireAttemptsLimit: Infinity, retryInterval: 10 };
+
+const timeouts = ["lockTimeout", "acquireTimeout", "acquireAttemptsLimit", "retryInterval"] as const;
+
+/** The lock was lost. Its `cause` says why. */
+export class LostLockError extends Error {
+  override readonly name = "LostLockError";
+}
+
+/** The lock was not acquired in time. Its `cause` says who has it, or which servers did not reply. */
+export class TimeoutError extends Error {
+  override readonly name = "TimeoutError";
+}
+
+/** The options that would share a lock between processes. */
+const sharing = ["identifier", "identifierSuffix", "acquiredExternally", "externallyAcquiredIdentifier"];
+
+/** Options without gaps. */
+export type CompleteOptions = Required<LockOptions>;
+
+/**
+ * Checks the options and fills in the defaults.
+ *
+ * @param isSemaphore whether they are {@link SemaphoreOptions}
+ * @throws {TypeError | RangeError} naming the option that is wrong
+ */
+export function completeOptions(options: LockOptions, isSemaphore: boolean): CompleteOptions {
+  const given = Object(options) as Record<string, unknown>;
+  const shared = sharing.find((name) => given[name] !== undefined);
+  if (shared !== undefined) {
+    throw new TypeError(
+      `${shared} is not supported: each lock has a random value of its own, and belongs to one process`,
+    );
+  }
+  if (isSemaphore && given.replacesRedisSemaphore !== true) {
+    throw new TypeError(
+      "permits that processes with redis-semaphore hold are not counted: stop those first, and then pass " +
+        "replacesRedisSemaphore: true",
+    );
+  }
+  const ours = ["refreshInterval", "onLockLost", "keyPrefix", ...(isSemaphore ? ["replacesRedisSemaphore"] : [])];
+  assertOptions(options, [...timeouts, ...ours], isSemaphore ? "a semaphore" : "a mutex");
+  const defined = Object.entries(options).filter(([, value]) => value !== undefined);
+  const own: LockOptions = Object.fromEntries(defined);
+  const { lockTimeout = defaultTimeoutOptions.lockTimeout } = own;
+  const refreshInterval = Math.round(lockTimeout * 0.8);
+  const complete = { ...defaultTimeoutOptions, refreshInterval, onLockLost: rethrow, keyPrefix: "", ...own };
+  for (const name of [...timeouts, "refreshInterval"] as const) {
+    const least = name === "acquireAttemptsLimit" ? 1 : 0;
+    checkType(name, "number", complete[name]);
+    if (!(complete[name] >= least)) throw new RangeError(`${name} must be at least ${least}`);
+  }
+  checkType("onLockLost", "function", complete.onLockLost);
+  checkType("keyPrefix", "string", complete.keyPrefix);
+  return complete;
+}
+
+function rethrow(error: LostLockError): never {
+  throw error;
+}
