@@ -1,0 +1,193 @@
+import { readmeExamples } from "@holdfast/docs-testkit";
+import { expect, test } from "vitest";
+import { replaceCalls } from "../../src/migrate/api.ts";
+import { applyEdits, Source } from "../../src/migrate/source.ts";
+
+/** Returns the new text, and what is left. */
+function moved(code: string): { code: string; left: string[] } {
+  const { edits, left } = replaceCalls(new Source(code, "file.ts"));
+  return { code: applyEdits(code, edits), left: left.map(({ line, reason }) => `${line}: ${reason}`) };
+}
+
+const newImports = 'import { Redlock } from "@holdfast/core";\nimport { ioredisNode } from "@holdfast/ioredis";';
+const nodes = 'clients.map((client) => ioredisNode(client, { prefix: "" }))';
+
+/** Returns the code under a heading of a migration guide. */
+async function guide(page: string, heading: string): Promise<string> {
+  const examples = await readmeExamples(new URL(`../../../../docs/migrating/${page}.md`, import.meta.url));
+  return examples.find((example) => example.heading === heading)?.code ?? "";
+}
+
+test("moves the code of the guide from redlock 4", async () => {
+  expect(moved(await guide("from-redlock", "Version 4"))).toEqual({
+    left: [],
+    code: `import { Redis } from "ioredis";
+${newImports}
+
+const clients = [7001, 7002, 7003].map((port) => new Redis({ port }));
+const redlock = new Redlock(${nodes}, { waitTimeoutMs: 2_000 });
+
+const lock = await redlock.acquire(["invoice:42"], { ttlMs: 10_000 });
+try {
+  console.log("alone with invoice:42");
+  await lock.extend({ ttlMs: 10_000 });
+} finally {
+  await lock.release();
+}
+await redlock.close();
+for (const client of clients) client.disconnect();`,
+  });
+});
+
+test("moves the code of the guide from redlock 5", async () => {
+  expect(moved(await guide("from-redlock", "Version 5"))).toEqual({
+    left: [],
+    code: `import { Redis } from "ioredis";
+${newImports}
+
+const clients = [7001, 7002, 7003].map((port) => new Redis({ port }));
+const redlock = new Redlock(${nodes}, { waitTimeoutMs: 2_000 });
+
+await redlock.using(["invoice:42"], { ttlMs: 10_000 }, async ({ signal }) => {
+  if (signal.aborted) throw signal.reason;
+  console.log("alone with invoice:42");
+});
+await redlock.close();
+for (const client of clients) client.disconnect();`,
+  });
+});
+
+test("moves the code of the guide from redis-semaphore", async () => {
+  expect(moved(await guide("from-redis-semaphore", "Before"))).toEqual({
+    left: [],
+    code: `import { Redis } from "ioredis";
+${newImports}
+
+const clients = [7001, 7002, 7003].map((port) => new Redis({ port }));
+const mutex = new Redlock(clients.map((client) => ioredisNode(client, { prefix: "mutex:" })), { ttlMs: 10_000, autoExtend: true, observer: { lost: ({ error }) => console.error(error) } });
+
+const mutexLock = await mutex.acquire("invoice:42");
+try {
+  console.log("alone with invoice:42");
+} finally {
+  await mutexLock.release();
+}
+for (const client of clients) client.disconnect();`,
+  });
+});
+
+test.each([
+  ["from-sesamecare-redlock", "Before", "7: the context of a routine has no counterpart"],
+  ["from-redis-semaphore", "A semaphore before", "2: RedlockMultiSemaphore has no counterpart that fits everywhere"],
+])("leaves the code of %s.md under %s", async (page, heading, reason) => {
+  const code = await guide(page, heading);
+  expect(moved(code)).toEqual({ code, left: [reason] });
+});
+
+test("moves a lock that extensions replace, other names, and what is written unusually", () => {
+  const code = `import Locks from 'redlock'
+const redis = make(), locks = new Locks([ redis ], {retryCount: -1}) // forever
+async function f() {
+    let held = await locks.acquire([ 'a', "b" ], 1e3)
+    held = await held.extend(  5000 )
+    log(held.value)
+    await held.release()
+    return locks.using(["c"], ms, s => { if (s.aborted) throw s.error })
+}`;
+  expect(moved(code)).toEqual({
+    left: [],
+    code: `import { Redlock } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+const redis = make(), locks = new Redlock([ redis ].map((client) => ioredisNode(client, { prefix: "" })), { waitTimeoutMs: Infinity }) // forever
+async function f() {
+    let held = await locks.acquire([ 'a', "b" ], { ttlMs: 1e3 })
+    await held.extend(  { ttlMs: 5000 } )
+    log(held.owner)
+    await held.release()
+    return locks.using(["c"], { ttlMs: ms }, ({ signal: s }) => { if (s.aborted) throw s.reason })
+}`,
+  });
+});
+
+const start = 'import Redlock from "redlock";\nconst redlock = new Redlock(clients);\n';
+const mutex = 'import { Mutex } from "redis-semaphore";\n';
+
+test.each([
+  ["another import of it", `${start}export * from "redlock";`, "3: this file imports old libraries twice"],
+  ["require", 'const Redlock = require("redlock");', "1: only import declarations are moved"],
+  ["an imported error", 'import Redlock, { ExecutionError } from "redlock";', "1: ExecutionError has no counterpart"],
+  ["an exported Redlock", 'import Redlock from "redlock";\nexport const r = new Redlock(c);', "2: other files use"],
+  ["a Redlock in a field", 'import Redlock from "redlock";\nclass A { r = new Redlock(c); }', "2: only a const"],
+  ["a Redlock that is passed on", `${start}f(redlock);`, "3: redlock is used other than by calling its methods"],
+  ["events", `${start}redlock.on("error", log);`, "3: on() has no counterpart"],
+  ["a shadowed Redlock", `${start}function f(redlock) {}`, "3: redlock is declared more than once"],
+  [
+    "a shadowed lock",
+    `${start}const lock = await redlock.acquire(["a"], 1);\n{ const lock = 1; }`,
+    "4: lock is declared more",
+  ],
+  [
+    "settings of a call",
+    `${start}const l = await redlock.acquire(["a"], 1, { retryCount: 0 });`,
+    "3: settings of a call",
+  ],
+  [
+    "settings from elsewhere",
+    'import Redlock from "redlock";\nconst r = new Redlock(c, settings);',
+    "2: the settings are not",
+  ],
+  [
+    "another setting",
+    'import Redlock from "redlock";\nconst r = new Redlock(c, { retryJitter: 1 });',
+    "2: retryJitter has no",
+  ],
+  [
+    "computed settings",
+    'import Redlock from "redlock";\nconst r = new Redlock(c, { retryCount: n });',
+    "2: retryCount has no",
+  ],
+  ["a lock that is returned", `${start}const f = () => redlock.acquire(["a"], 1);`, "3: only a lock that is awaited"],
+  [
+    "a lock that is passed on",
+    `${start}const l = await redlock.acquire(["a"], 1);\nf(l);`,
+    "4: l is used other than by",
+  ],
+  [
+    "a field of a lock",
+    `${start}const l = await redlock.acquire(["a"], 1);\nf(l.expiration);`,
+    "4: l is used other than by",
+  ],
+  [
+    "a lock that another replaces",
+    `${start}let l = await redlock.acquire(["a"], 1);\nl = other;`,
+    "4: this replaces a lock",
+  ],
+  [
+    "a result of a release",
+    `${start}const l = await redlock.acquire(["a"], 1);\nl.release().catch(log);`,
+    "4: the result of this",
+  ],
+  ["a routine from elsewhere", `${start}await redlock.using(["a"], 1, routine);`, "3: the routine is not written here"],
+  [
+    "a typed signal",
+    `${start}await redlock.using(["a"], 1, async (s: Signal) => {});`,
+    "3: this parameter is no plain name",
+  ],
+  ["quit() in an expression", `${start}await Promise.all([redlock.quit()]);`, "3: quit() also closes the clients"],
+  ["a name that is taken", `${start}const ioredisNode = 1;`, "3: the name ioredisNode is taken"],
+  ["a mutex without onLockLost", `${mutex}const m = new Mutex(c, "k");`, "2: onLockLost is not written here"],
+  ["a mutex with another key", `${mutex}const m = new Mutex(c, key);`, "2: the key is no literal"],
+  [
+    "a mutex that is tried",
+    `${mutex}const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\nif (await m.tryAcquire()) f();`,
+    "2: the first use",
+  ],
+])("leaves %s, and the whole file", (_, code, reason) => {
+  const outcome = moved(code);
+  expect(outcome.code).toBe(code);
+  expect(outcome.left).toEqual([expect.stringContaining(reason)]);
+});
+
+test("does nothing in a file without old libraries", () => {
+  expect(moved('import { Redlock } from "@holdfast/core"; new Redlock([]);').left).toEqual([]);
+});

@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+import { replaceImports } from "../../src/migrate/imports.ts";
+import { applyEdits, Source } from "../../src/migrate/source.ts";
+
+/** Returns the new text, and what is left. */
+function moved(code: string, version: number | undefined = 5, path = "file.ts"): { code: string; left: string[] } {
+  const { edits, left } = replaceImports(new Source(code, path), version);
+  return { code: applyEdits(code, edits), left: left.map(({ line, reason }) => `${line}: ${reason}`) };
+}
+
+const five = "@holdfast/compat/redlock";
+const four = "@holdfast/compat/redlock-4";
+
+test.each([
+  ["a default import", 'import Redlock from "redlock";', `import Redlock from "${five}";`],
+  ["another name, other quotes, no semicolon", "import Mutexes from 'redlock'", `import Mutexes from '${five}'`],
+  [
+    "several names, over several lines, with comments",
+    'import Redlock, {\n  ExecutionError, // why it failed\n  ResourceLockedError as Locked,\n} from "redlock"; // keep',
+    `import Redlock, {\n  ExecutionError, // why it failed\n  ResourceLockedError as Locked,\n} from "${five}"; // keep`,
+  ],
+  ["types", 'import type { Settings } from "redlock";', `import type { Settings } from "${five}";`],
+  ["a type import", 'let lock: import("redlock").Lock;', `let lock: import("${five}").Lock;`],
+  ["a namespace", 'import * as redlock from "redlock";', `import * as redlock from "${five}";`],
+  [
+    "an export",
+    'export { default as Redlock, Lock } from "redlock";',
+    `export { default as Redlock, Lock } from "${five}";`,
+  ],
+  ["an export of everything", 'export * from "redlock";', `export * from "${five}";`],
+  [
+    "a dynamic import",
+    'const { default: R } = await import("redlock");',
+    `const { default: R } = await import("${five}");`,
+  ],
+  ["require", 'const { default: R } = require("redlock");', `const { default: R } = require("${five}");`],
+  ["require of a property", 'const R = require("redlock").default;', `const R = require("${five}").default;`],
+  [
+    "require that createRequire has made",
+    'const require = createRequire(import.meta.url);\nconst R = require("redlock");',
+    `const require = createRequire(import.meta.url);\nconst R = require("${five}");`,
+  ],
+  [
+    "the other libraries",
+    'import { Redlock } from "@sesamecare-oss/redlock";\nimport { RedlockMutex } from "redis-semaphore";',
+    'import { Redlock } from "@holdfast/compat/sesamecare-redlock";\nimport { RedlockMutex } from "@holdfast/compat/redis-semaphore";',
+  ],
+])("moves %s", (_, before, after) => {
+  expect(moved(before)).toEqual({ code: after, left: [] });
+});
+
+test.each([
+  ["import", 'import Redlock, { LockError } from "redlock";', `import Redlock, { LockError } from "${four}";`],
+  ["require", 'const Redlock = require("redlock");', `const { Redlock } = require("${four}");`],
+  [
+    "require by another name",
+    "var Lock = require('redlock'), a = 1",
+    `var { Redlock: Lock } = require('${four}'), a = 1`,
+  ],
+  ["require of a property", 'const { LockError } = require("redlock");', `const { LockError } = require("${four}");`],
+  [
+    "require of a member",
+    'const LockError = require("redlock").LockError;',
+    `const LockError = require("${four}").LockError;`,
+  ],
+])("moves version 4 by %s", (_, before, after) => {
+  expect(moved(before, 4, "file.js")).toEqual({ code: after, left: [] });
+});
+
+test.each([
+  ["an unknown version", 'import Redlock from "redlock";', 1, "1: package.json does not tell"],
+  [
+    "a name that is not exported",
+    'import { ClientExecutionResult } from "redlock";',
+    5,
+    `1: ${five} has no export ClientExecutionResult`,
+  ],
+  [
+    "an exported name that is not exported",
+    '\nexport { Redlock } from "redis-semaphore";',
+    5,
+    "2: @holdfast/compat/redis-semaphore has no export Redlock",
+  ],
+  ["a required name that is not exported", 'const { Foo } = require("redlock");', 5, `1: ${five} has no export Foo`],
+  ["another require", 'function load(require) { return require("redlock"); }', 5, "1: require is a name of this file"],
+  [
+    "version 4 as a namespace",
+    'import * as Redlock from "redlock";',
+    4,
+    `1: the class is now the export Redlock of ${four}`,
+  ],
+  [
+    "version 4 by import =",
+    'import Redlock = require("redlock");',
+    4,
+    `1: the class is now the export Redlock of ${four}`,
+  ],
+  [
+    "version 4 in an expression",
+    'new (require("redlock"))(clients);',
+    4,
+    `1: the class is now the export Redlock of ${four}`,
+  ],
+  ["a mock", 'vi.mock("redlock");', 5, "1: this names redlock, and is no import"],
+  ["a resolved path", 'require.resolve("redlock");', 5, "1: this names redlock, and is no import"],
+  ["a declared module", 'declare module "redlock" {}', 5, "1: this names redlock, and is no import"],
+  [
+    "a file of a package",
+    'import { Lock } from "redis-semaphore/lib/Lock";',
+    5,
+    "1: this names redis-semaphore/lib/Lock",
+  ],
+])("leaves %s", (_, code, version, reason) => {
+  const outcome = moved(code, version);
+  expect(outcome.code).toBe(code);
+  expect(outcome.left).toEqual([expect.stringContaining(reason)]);
+});
+
+test.each([
+  ["a string", 'const logger = createLogger("redlock");'],
+  ["a comment", '// import Redlock from "redlock";'],
+  ["another package", 'import x from "redlock-universal"; import y from "my-redlock";'],
+  ["a template", "const code = `import Redlock from 'redlock'`;"],
+])("does not mention %s that is no import", (_, code) => {
+  expect(moved(code)).toEqual({ code, left: [] });
+});
+
+test.each([
+  [
+    "a semaphore",
+    'import { Semaphore as S } from "redis-semaphore";\nnew S(client, "api", 5);',
+    5,
+    "2: permits of redis-semaphore are not",
+  ],
+  [
+    "an identifier",
+    'import { Mutex } from "redis-semaphore";\nnew Mutex(c, "k", { identifier });',
+    5,
+    "2: the option identifier is not",
+  ],
+  [
+    "scripts",
+    'import Redlock from "redlock";\nnew Redlock(c, {}, { acquireScript });',
+    5,
+    "2: custom scripts are not supported",
+  ],
+  [
+    "a script of version 4",
+    'import Redlock from "redlock";\nnew Redlock(c, { lockScript });',
+    4,
+    "2: the option lockScript is not supported",
+  ],
+  [
+    "a disposer",
+    'import Redlock from "redlock";\nconst r = new Redlock(c);\nusing(r.disposer("a", 1), f);',
+    4,
+    "3: disposer() is not supported",
+  ],
+])("moves the import, and tells of %s, which is refused when it runs", (_, code, version, reason) => {
+  const outcome = moved(code, version);
+  expect(outcome.code).toContain("@holdfast/compat/");
+  expect(outcome.left).toEqual([expect.stringContaining(reason)]);
+});
+
+test("reads TypeScript, JSX and both", () => {
+  const code = 'import Redlock from "redlock";\n';
+  expect(moved(`${code}const a = <T,>(x: T) => <T>x;`, 5, "a.ts").left).toEqual([]);
+  expect(moved(`${code}const a = <b c={1}>text</b>;`, 5, "a.jsx").left).toEqual([]);
+  expect(moved(`${code}const a = <T,>(x: T) => <b>{x}</b>;`, 5, "a.tsx").left).toEqual([]);
+  expect(moved(`${code}@decorated class A { @field() private a = 1; }`, 5, "a.mts").left).toEqual([]);
+});
