@@ -33,6 +33,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   ],
   sqlite: [quickStart],
   etcd: [quickStart],
+  compat: [quickStart, "2 of five\n"],
   "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
   history: [
     "correct: 1 lock, 2 accesses\n",

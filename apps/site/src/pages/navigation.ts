@@ -93,6 +93,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "Web Locks, compared": "/evidence/web-locks",
   },
   Migrating: {
+    "In one line": "/compat/",
     "Running both side by side": "/migrating/running-both",
     redlock: "/migrating/from-redlock",
     "@sesamecare-oss/redlock": "/migrating/from-sesamecare-redlock",

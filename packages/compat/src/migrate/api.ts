@@ -112,11 +112,14 @@ class Rewriter {
         if (given.length !== 2) throw new Unsure(call, "settings of a call have no counterpart that fits everywhere");
         this.#replace(method, "acquire");
         this.#replaceDuration(given[1] as Node);
-        return this.#held(call, use.around.slice(2));
+        this.#held(call, use.around.slice(2));
+        break;
       case "using":
-        return this.#using(call);
+        this.#using(call);
+        break;
       case "quit":
-        return this.#quit(call, method, use.around.slice(2), clients);
+        this.#quit(call, method, use.around.slice(2), clients);
+        break;
       default:
         throw new Unsure(call, `${method.name}() has no counterpart that fits everywhere`);
     }
