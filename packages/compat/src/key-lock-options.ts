@@ -47,12 +47,41 @@ export const defaultTimeoutOptions: {
 
 const timeouts = ["lockTimeout", "acquireTimeout", "acquireAttemptsLimit", "retryInterval"] as const;
 
-/** The lock was lost. Its `cause` says why. */
+/**
+ * The lock was lost. Its `cause` says why.
+ *
+ * @example
+ * ```ts
+ * import { LostLockError, Mutex } from "@holdfast/compat/redis-semaphore";
+ * import { Redis } from "ioredis";
+ *
+ * const mutex = new Mutex(new Redis(), "invoice:42", {
+ *   onLockLost: (error: LostLockError) => console.error(error.cause),
+ * });
+ * await mutex.acquire();
+ * await mutex.release();
+ * ```
+ */
 export class LostLockError extends Error {
   override readonly name = "LostLockError";
 }
 
-/** The lock was not acquired in time. Its `cause` says who has it, or which servers did not reply. */
+/**
+ * The lock was not acquired in time. Its `cause` says who has it, or which servers did not reply.
+ *
+ * @example
+ * ```ts
+ * import { Mutex, TimeoutError } from "@holdfast/compat/redis-semaphore";
+ * import { Redis } from "ioredis";
+ *
+ * const mutex = new Mutex(new Redis(), "invoice:42", { acquireTimeout: 1_000 });
+ * await mutex.acquire().catch((error) => {
+ *   if (!(error instanceof TimeoutError)) throw error;
+ *   console.log("others are at it");
+ * });
+ * await mutex.release();
+ * ```
+ */
 export class TimeoutError extends Error {
   override readonly name = "TimeoutError";
 }

@@ -28,7 +28,25 @@ type Held = Pick<Permits, "signal" | "remainingMs" | "extend" | "release"> & {
 /** What the errors name. */
 type Kind = `${"redlock-" | ""}${"mutex" | "semaphore" | "multi-semaphore"}`;
 
-/** What all classes of `redis-semaphore` have in common: an object for one key, which is acquired, or not. */
+/**
+ * What all classes of `redis-semaphore` have in common: an object for one key, which is acquired, or not.
+ *
+ * @example
+ * ```ts
+ * import { type KeyLock, Mutex } from "@holdfast/compat/redis-semaphore";
+ * import { Redis } from "ioredis";
+ *
+ * async function alone(lock: KeyLock, routine: () => Promise<void>) {
+ *   await lock.acquire();
+ *   try {
+ *     await routine();
+ *   } finally {
+ *     await lock.release();
+ *   }
+ * }
+ * await alone(new Mutex(new Redis(), "invoice:42"), async () => console.log("alone with it"));
+ * ```
+ */
 export abstract class KeyLock {
   readonly #kind: Kind;
   readonly #key: string;
@@ -203,7 +221,7 @@ export abstract class KeyLock {
       this.#cancelRefresh = systemClock.startTimer(refreshInterval, () => void refresh(), { background: true });
     };
     const refresh = async (): Promise<void> => {
-      await held.extend().catch(() => {}); // the signal tells of a loss
+      await held.extend().catch(() => {}); // the signal reports a loss
       if (this.#held === held && this.#cancelRefresh !== undefined) wait();
     };
     wait();

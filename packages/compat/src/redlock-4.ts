@@ -52,7 +52,21 @@ export class LockError extends Error {
   }
 }
 
-/** An acquired lock. */
+/**
+ * An acquired lock.
+ *
+ * @example
+ * ```ts
+ * import { Redlock } from "@holdfast/compat/redlock-4";
+ * import { Redis } from "ioredis";
+ *
+ * const jobs = new Redlock([new Redis()]);
+ * const lock = await jobs.lock("invoice:42", 10_000);
+ * console.log(lock.fence, lock.expiration - Date.now());
+ * await lock.unlock();
+ * await jobs.quit();
+ * ```
+ */
 export class Lock {
   /** The `Redlock` that acquired it. */
   readonly redlock: Redlock;
@@ -100,7 +114,7 @@ export class Lock {
 }
 
 /**
- * `Redlock` of `redlock` 4. It emits a `clientError` event for each client that fails. What differs on purpose from version
+ * `Redlock` of `redlock` 4. It emits a `clientError` event for each client that fails. Deliberate differences from version
  * 4: it resolves when a majority of the servers has replied, it has no callbacks and no `disposer`, `lockWithOptions` honours
  * `retryCount: 0`, and all that the README of this package lists.
  */

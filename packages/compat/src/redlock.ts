@@ -79,7 +79,21 @@ export interface RedlockUsingContext {
   extensions: number;
 }
 
-/** An acquired lock. */
+/**
+ * An acquired lock.
+ *
+ * @example
+ * ```ts
+ * import { Redlock } from "@holdfast/compat/redlock";
+ * import { Redis } from "ioredis";
+ *
+ * const jobs = new Redlock([new Redis()]);
+ * const lock = await jobs.acquire(["invoice:42"], 10_000);
+ * console.log(lock.fence, lock.expiration - Date.now());
+ * await lock.release();
+ * await jobs.quit();
+ * ```
+ */
 export class Lock {
   /** The `Redlock` that acquired it. */
   readonly redlock: Redlock;
@@ -126,7 +140,7 @@ export class Lock {
  * `Redlock` of `redlock` 5. It emits an `error` event for each vote against an operation: a {@link ResourceLockedError} if a
  * client already holds another lock, or the error of a client that failed. It does not need a listener.
  *
- * What differs on purpose:
+ * Deliberate differences:
  *
  * - A lock whose validity has ended when it would be granted is not a lock, and the claims of a failed attempt are released
  *   at once, not after the last retry.
@@ -384,7 +398,7 @@ function keepExtended(context: RedlockUsingContext, duration: number, thresholdM
   };
   const wait = (): void => {
     const leftMs = heldBy(context.lock).remainingMs();
-    // The signal tells of a failure.
+    // The signal reports a failure.
     cancelTimer = systemClock.startTimer(Math.max(0, leftMs - thresholdMs), () => void extend().catch(() => {}));
   };
   wait();

@@ -38,7 +38,21 @@ export interface ExecutionStats {
   readonly votesAgainst: Map<Client, Error>;
 }
 
-/** A client already holds another lock on one of the requested resources. */
+/**
+ * A client already holds another lock on one of the requested resources.
+ *
+ * @example
+ * ```ts
+ * import { Redlock, ResourceLockedError } from "@holdfast/compat/redlock";
+ * import { Redis } from "ioredis";
+ *
+ * const jobs = new Redlock([new Redis()]);
+ * jobs.on("error", (error) => {
+ *   if (!(error instanceof ResourceLockedError)) console.error(error); // a server fails
+ * });
+ * await jobs.quit();
+ * ```
+ */
 export class ResourceLockedError extends Error {
   override readonly name = "ResourceLockedError";
 }

@@ -22,7 +22,7 @@ export interface Settings extends Partial<Settings5> {
 }
 
 /**
- * `Redlock` of `@sesamecare-oss/redlock`. What differs on purpose: the option `db` states the database of the clients, and
+ * `Redlock` of `@sesamecare-oss/redlock`. Deliberate differences: the option `db` states the database of the clients, and
  * does not select it; and all that differs from `redlock` 5, see `Redlock` of `@holdfast/compat/redlock`.
  */
 export class Redlock extends Redlock5 {

@@ -109,7 +109,7 @@ describe("acquire()", () => {
     await lock.release();
   });
 
-  test("retries for ever if retryCount is -1, also that of a call", async () => {
+  test("retries forever if retryCount is -1, also that of a call", async () => {
     const key = freshKey();
     const held = await new Redlock(clients).acquire([key], 10_000);
     const redlock = new Redlock(clients, { retryDelay: 5, retryJitter: 0, retryCount: 0 });

@@ -48,7 +48,7 @@ export const libraryNames: readonly string[] = [...new Set(libraries.map(({ name
  *
  * @param redlockVersion the major version of `redlock` that the project depends on, if it is known
  */
-export function libraryOf(name: string, redlockVersion: number | undefined): Library | undefined {
+function libraryOf(name: string, redlockVersion: number | undefined): Library | undefined {
   const [first, ...more] = libraries.filter((library) => library.name === name);
   if (more.length === 0) return first;
   return { 4: more[0], 5: first }[redlockVersion ?? 0];

@@ -156,7 +156,7 @@ test.each([
     4,
     "3: disposer() is not supported",
   ],
-])("moves the import, and tells of %s, which is refused when it runs", (_, code, version, reason) => {
+])("moves the import, and reports %s, which is refused when it runs", (_, code, version, reason) => {
   const outcome = moved(code, version);
   expect(outcome.code).toContain("@holdfast/compat/");
   expect(outcome.left).toEqual([expect.stringContaining(reason)]);
