@@ -10,6 +10,8 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** Packages whose examples run without servers. Those of the others are in their READMEs, too, which are run. */
 const runnable = ["core", "history", "membership", "memory", "opentelemetry", "simulation", "web-locks"];
 
+const core = "@holdfast/core";
+
 /** The imports and variables that every example in a doc comment may use. */
 const preamble = `import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
@@ -34,8 +36,20 @@ function codeOf(comment: string, where: string): string {
   return lines.replace(/^\s*\* ?/gm, "");
 }
 
+/** Returns one program for each module from which examples import a class `Redlock`: the first for those of core. */
+function programsOf(examples: readonly string[]): string[] {
+  const moduleOf = (code: string): string => /^import \{.*\bRedlock\b.*\} from "(.*)";$/m.exec(code)?.[1] ?? core;
+  const modules = [...new Set([core, ...examples.map(moduleOf)])];
+  return modules.map((module) =>
+    programOf(
+      examples.filter((code) => moduleOf(code) === module),
+      module,
+    ),
+  );
+}
+
 /** Returns one program of all examples, each in a scope of its own. */
-function programOf(examples: readonly string[]): string {
+function programOf(examples: readonly string[], module = core): string {
   const imports: string[] = [];
   const withoutImports = (code: string) =>
     code.replace(/^import .*$/gm, (line) => {
@@ -44,9 +58,10 @@ function programOf(examples: readonly string[]): string {
     });
   const scopes = examples.map((example) => {
     const code = withoutImports(example).replace(/^export /gm, "");
-    return `await (async () => {\n${code.includes("const redlock =") ? "" : "const redlock = shared;\n"}${code}\n})();`;
+    const isWithOwn = module !== core || code.includes("const redlock =");
+    return `await (async () => {\n${isWithOwn ? "" : "const redlock = shared;\n"}${code}\n})();`;
   });
-  const variables = withoutImports(preamble);
+  const variables = module === core ? withoutImports(preamble) : "";
   return [merged(imports), variables, ...scopes].join("\n");
 }
 
@@ -71,7 +86,7 @@ function merged(imports: readonly string[]): string {
 /** Rejects with the output of the compiler if a program has type errors. */
 async function checkTypes(programs: ReadonlyMap<string, string>): Promise<void> {
   const folder = `${root}packages/core/reports/doc-examples/`; // not under version control
-  const files = new Map([...programs].map(([name, code]) => [`${root}packages/${name}/reports/doc-examples.ts`, code]));
+  const files = new Map([...programs].map(([path, code]) => [`${root}packages/${path}`, code]));
   const config = {
     extends: `${root}tsconfig.json`,
     compilerOptions: { noUnusedLocals: false },
@@ -108,7 +123,10 @@ describe("the examples in doc comments", { timeout: 90_000 }, () => {
       // The examples of the conformance suite use a client, which that package does not install.
       const name = folder === "conformance" ? "ioredis" : folder;
       const examples = [...(await examplesOf(folder)), ...(name === "ioredis" ? await examplesOf("conformance") : [])];
-      if (folder !== "conformance" && examples.length > 0) programs.set(name, programOf(examples));
+      if (folder === "conformance" || examples.length === 0) continue;
+      for (const [index, program] of programsOf(examples).entries()) {
+        programs.set(`${name}/reports/doc-examples-${index}.ts`, program);
+      }
     }
     expect(programs.size).toBeGreaterThanOrEqual(12);
     await checkTypes(programs);
