@@ -94,7 +94,7 @@ function publishedManifest(manifest: PublicManifest, commonKeywords: readonly st
     homepage: `${home.url}/tree/${home.tag}/${place}#readme`,
     repository: { type: "git", url: `git+${home.url}.git`, directory: place },
     bugs: { url: `${home.url}/issues` },
-    type: entry?.require ? "commonjs" : "module",
+    type: Object.values(exports).some((conditions) => conditions.require) ? "commonjs" : "module",
     ...(main && { main, types: main.replace(/\.js$/, ".d.ts") }), // for tools that do not read `exports`
     exports: Object.fromEntries(Object.entries(exports).map(([path, conditions]) => [path, builtOnly(conditions)])),
     ...(bin && { bin: Object.fromEntries(Object.entries(bin).map(([name, source]) => [name, built(source)])) }),

@@ -178,6 +178,11 @@ export class Redlock extends EventEmitter {
     return this.lockWithOptions(resource, ttl, {}, ...none);
   }
 
+  /** See {@link Redlock.lock}. */
+  acquire(resource: string | readonly string[], ttl: number, ...none: readonly never[]): Promise<Lock> {
+    return this.lock(resource, ttl, ...none);
+  }
+
   /**
    * Acquires a lock with options of its own.
    *
@@ -218,6 +223,16 @@ export class Redlock extends EventEmitter {
     return lock;
   }
 
+  /** See {@link Redlock.lockWithOptions}. */
+  acquireWithOptions(
+    resource: string | readonly string[],
+    ttl: number,
+    options: Partial<RetrySettings>,
+    ...none: readonly never[]
+  ): Promise<Lock> {
+    return this.lockWithOptions(resource, ttl, options, ...none);
+  }
+
   /**
    * Unlocks a lock.
    *
@@ -241,6 +256,11 @@ export class Redlock extends EventEmitter {
     const failed = `Unable to fully release the lock on resource "${lock.resource}".`;
     await orLockError(held.release(), failed);
     if (held.signal.aborted) throw new LockError(failed, undefined, { cause: held.signal.reason });
+  }
+
+  /** See {@link Redlock.unlock}. */
+  release(lock: Lock, ...none: readonly never[]): Promise<void> {
+    return this.unlock(lock, ...none);
   }
 
   /**

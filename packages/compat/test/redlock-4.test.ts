@@ -25,6 +25,8 @@ describe("lock()", () => {
     expect(lock.expiration).toBe(0);
     await expect.poll(() => valuesOf(clients, b)).toEqual([null]);
     await redlock.unlock(await redlock.lock(a, 10_000));
+    await redlock.release(await redlock.acquire(a, 10_000));
+    await redlock.release(await redlock.acquireWithOptions(a, 10_000, { retryCount: 0 }));
   });
 
   test("rejects with a LockError after its attempts; lockWithOptions() honours retryCount: 0", async () => {

@@ -25,6 +25,12 @@ export function replaceCalls(source: Source): Changes {
     if (found === undefined || found.node.type !== "ImportDeclaration") {
       throw new Unsure(found?.node as Node, "only import declarations are moved");
     }
+    if (found.name === "@sesamecare-oss/redlock") {
+      throw new Unsure(
+        found.node,
+        "its locks are in the database db, whatever that of the clients: move without --api",
+      );
+    }
     return { edits: new Rewriter(source, found.node).edits(), left: [] };
   } catch (error) {
     if (!(error instanceof Unsure)) throw error;
@@ -32,9 +38,6 @@ export function replaceCalls(source: Source): Changes {
     return { edits: [], left: [left] };
   }
 }
-
-/** The names that the new imports declare. */
-const newNames = ["ioredisNode"];
 
 /** Rewrites one file. */
 class Rewriter {
@@ -56,9 +59,8 @@ class Rewriter {
     if (!isMutex && !["default", "Redlock"].includes(imported)) {
       throw new Unsure(this.#import, `${imported} has no counterpart that fits everywhere`);
     }
-    for (const name of newNames) this.#assertUnused(name);
+    this.#assertUnused("ioredisNode");
     if (local !== "Redlock") this.#assertUnused("Redlock");
-    if (isMutex && this.#source.declarationsOf("Redlock").length > 0) this.#assertUnused("Redlock");
     this.#replace(
       this.#import,
       'import { Redlock } from "@holdfast/core";\nimport { ioredisNode } from "@holdfast/ioredis";',
@@ -98,7 +100,8 @@ class Rewriter {
       ...(driftFactor === undefined ? [] : [`driftFactor: ${driftFactor}`]),
     ];
     const text = this.#source.textOf(clients);
-    this.#replace(init, `new Redlock(${nodesOver(text, "")}, { ${options.join(", ")} })`);
+    const array = this.#isArray(clients) ? text : `[...${text}]`; // any iterable will do for redlock 5
+    this.#replace(init, `new Redlock(${nodesOver(array, "")}, { ${options.join(", ")} })`);
     for (const use of this.#source.usesOf(id.name)) this.#redlockCall(use, clients);
   }
 
@@ -172,9 +175,11 @@ class Rewriter {
     const pattern = signal.name === "signal" ? "{ signal }" : `{ signal: ${signal.name} }`;
     this.#replace(signal, this.#isInParentheses(signal) ? pattern : `(${pattern})`);
     for (const { node, around } of this.#source.usesOf(signal.name)) {
-      const [member] = around;
-      const isError = member?.type === "MemberExpression" && member.object === node && member.property.name === "error";
-      if (isError) this.#replace(member.property, "reason");
+      const [parent] = around;
+      const isMember = parent?.type === "MemberExpression" && parent.object === node && !parent.computed;
+      const isOption = parent?.type === "ObjectProperty" && parent.key.name === "signal";
+      if (!isMember && !isOption) throw new Unsure(node, "the signal is passed on, and its error is now its reason");
+      if (isMember && parent.property.name === "error") this.#replace(parent.property, "reason");
     }
   }
 
@@ -224,13 +229,14 @@ class Rewriter {
     const names = ["lockTimeout", "acquireTimeout"];
     const { lockTimeout, acquireTimeout } = this.#numbersOf(options, names, ["onLockLost"]);
     const pattern = parameter.name === "error" ? "{ error }" : `{ error: ${parameter.name} }`;
-    const text = this.#source.textOf(lost.value);
-    const body = text.slice(lost.value.body.start - lost.value.start);
+    const { code } = this.#source;
+    const arrow = code.slice(code.indexOf("=>", parameter.end), lost.value.end);
+    const callback = `${lost.value.async ? "async " : ""}(${pattern}) ${arrow}`;
     return [
       ...(lockTimeout === undefined ? [] : [`ttlMs: ${grouped(lockTimeout)}`]),
       ...(acquireTimeout === undefined ? [] : [`waitTimeoutMs: ${grouped(acquireTimeout)}`]),
       "autoExtend: true",
-      `observer: { lost: (${pattern}) => ${body} }`,
+      `observer: { lost: ${callback} }`,
     ];
   }
 
@@ -268,8 +274,21 @@ class Rewriter {
     this.#edits.push({ start: duration.end, end: duration.end, text: " }" });
   }
 
-  #replace({ start, end }: Pick<Node, "start" | "end">, text: string): void {
+  #replace(node: Node, text: string): void {
+    const { start, end } = node;
+    const comment = this.#source.comments.find((each) => each.start >= start && each.end <= end);
+    if (comment !== undefined && !text.includes(this.#source.textOf(comment))) {
+      throw new Unsure(node, "a comment would be lost");
+    }
     this.#edits.push({ start, end, text });
+  }
+
+  /** Whether an expression is an array for sure, rather than another iterable. */
+  #isArray(clients: Node): boolean {
+    if (clients.type === "ArrayExpression") return true;
+    const [declared, second] = this.#source.declarationsOf(clients.name);
+    const init = this.#source.ofType("VariableDeclarator").find(({ node }) => node.id === declared)?.node.init;
+    return second === undefined && (init?.type === "ArrayExpression" || init?.callee?.property?.name === "map");
   }
 
   #assertResultUnused(call: Node, [awaiting, outer]: readonly Node[]): void {

@@ -35,6 +35,8 @@ export class Source {
   readonly code: string;
   /** All nodes, in the order of the text. */
   readonly nodes: readonly Found[];
+  /** All comments. */
+  readonly comments: readonly Pick<Node, "start" | "end">[];
   /** The identifiers that declare a name, by name. */
   readonly #declared = new Map<string, Node[]>();
 
@@ -49,7 +51,7 @@ export class Source {
     const plugins: ParserPlugin[] = ["decorators"];
     if (isTypeScript) plugins.push("typescript");
     if (!/\.[cm]?ts$/.test(path)) plugins.push("jsx");
-    const { program } = parse(code, {
+    const { program, comments } = parse(code, {
       sourceType: "unambiguous",
       allowReturnOutsideFunction: true,
       allowAwaitOutsideFunction: true,
@@ -58,6 +60,7 @@ export class Source {
     const nodes: Found[] = [];
     collect(program as unknown as Node, [], nodes);
     this.nodes = nodes;
+    this.comments = (comments ?? []) as unknown as readonly Node[];
     for (const { node } of nodes) for (const pattern of patternsOf(node)) this.#declare(pattern);
   }
 

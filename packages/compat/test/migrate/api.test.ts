@@ -77,7 +77,11 @@ for (const client of clients) client.disconnect();`,
 });
 
 test.each([
-  ["from-sesamecare-redlock", "Before", "7: the context of a routine has no counterpart"],
+  [
+    "from-sesamecare-redlock",
+    "Before",
+    "1: its locks are in the database db, whatever that of the clients: move without --api",
+  ],
   ["from-redis-semaphore", "A semaphore before", "2: RedlockMultiSemaphore has no counterpart that fits everywhere"],
 ])("leaves the code of %s.md under %s", async (page, heading, reason) => {
   const code = await guide(page, heading);
@@ -92,7 +96,7 @@ async function f() {
     held = await held.extend(  5000 )
     log(held.value)
     await held.release()
-    return locks.using(["c"], ms, s => { if (s.aborted) throw s.error })
+    return locks.using(["c"], ms, s => { if (s.aborted) throw s.error; get({ signal: s }) })
 }`;
   expect(moved(code)).toEqual({
     left: [],
@@ -104,8 +108,27 @@ async function f() {
     await held.extend(  { ttlMs: 5000 } )
     log(held.owner)
     await held.release()
-    return locks.using(["c"], { ttlMs: ms }, ({ signal: s }) => { if (s.aborted) throw s.reason })
+    return locks.using(["c"], { ttlMs: ms }, ({ signal: s }) => { if (s.aborted) throw s.reason; get({ signal: s }) })
 }`,
+  });
+});
+
+test("moves clients that may be any iterable, a single mutex, and an asynchronous onLockLost", () => {
+  const code =
+    'import Redlock from "redlock";\nconst redlock = new Redlock(clients, { retryDelay: 100, driftFactor: 0.02 });';
+  expect(moved(code).code).toContain(
+    'new Redlock([...clients].map((client) => ioredisNode(client, { prefix: "" })), { waitTimeoutMs: 1_000, driftFactor: 0.02 });',
+  );
+  const mutex = `import { Mutex } from "redis-semaphore";
+const m = new Mutex(redis, "k", { acquireTimeout: 500, onLockLost: async (e) => ({ e: await f(e) }) });
+await m.acquire();
+await m.release();`;
+  expect(moved(mutex)).toEqual({
+    left: [],
+    code: `${newImports}
+const m = new Redlock([ioredisNode(redis, { prefix: "mutex:" })], { waitTimeoutMs: 500, autoExtend: true, observer: { lost: async ({ error: e }) => ({ e: await f(e) }) } });
+const mLock = await m.acquire("k");
+await mLock.release();`,
   });
 });
 
@@ -173,6 +196,17 @@ test.each([
     `${start}await redlock.using(["a"], 1, async (s: Signal) => {});`,
     "3: this parameter is no plain name",
   ],
+  [
+    "a signal that is passed on",
+    `${start}await redlock.using(["a"], 1, (s) => work(s));`,
+    "3: the signal is passed on",
+  ],
+  [
+    "a comment that would be lost",
+    'import Redlock from "redlock";\nconst r = new Redlock(c, {}/* 1 */);',
+    "2: a comment",
+  ],
+  ["a list of exports", `${start}export { redlock };`, "3: redlock is used other than by calling its methods"],
   ["quit() in an expression", `${start}await Promise.all([redlock.quit()]);`, "3: quit() also closes the clients"],
   ["a name that is taken", `${start}const ioredisNode = 1;`, "3: the name ioredisNode is taken"],
   ["a mutex without onLockLost", `${mutex}const m = new Mutex(c, "k");`, "2: onLockLost is not written here"],
