@@ -137,8 +137,8 @@ export class Lock {
 }
 
 /**
- * `Redlock` of `redlock` 5. It emits an `error` event for each vote against an operation: a {@link ResourceLockedError} if a
- * client already holds another lock, or the error of a client that failed. It does not need a listener.
+ * `Redlock` of `redlock` 5. It emits an `error` event for each client that fails, and a {@link ResourceLockedError} for each
+ * that votes against an attempt before it is decided. It does not need a listener.
  *
  * Deliberate differences:
  *
@@ -413,5 +413,5 @@ function assertDuration(duration: number): void {
 }
 
 function assertNoSettings(method: string, settings: unknown): void {
-  if (settings !== undefined) throw new TypeError(`${method}() takes no settings: it is not limited by retries`);
+  if (settings !== undefined) throw new TypeError(`${method}() takes no settings: it does not count retries`);
 }

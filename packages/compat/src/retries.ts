@@ -7,7 +7,7 @@ import { type Client, nodeOver } from "./nodes.ts";
 export interface RetrySettings {
   /** How far clocks may drift apart during a lock, as a fraction of its duration. Default 0.01. */
   readonly driftFactor: number;
-  /** How often a failed attempt is repeated; -1 never gives up. Default 10. */
+  /** How often a failed attempt is repeated; -1 never gives up, and retries at the `Redlock`'s own pace. Default 10. */
   readonly retryCount: number;
   /** The mean time from one attempt to the next. Default 200. */
   readonly retryDelay: number;
@@ -126,8 +126,10 @@ export class RetryingRedlock {
         return { lock, attempts: [...attempts, this.#votes.get(lock.resources) ?? this.#heldHere(resources)] };
       } catch (error) {
         if (!(error instanceof HoldfastError)) throw error;
-        attempts.push(this.#votes.get(error.resources) ?? this.#heldHere(resources));
-        if (!isLast && retryable.includes((error as LockError).code)) continue;
+        const isRetryable = retryable.includes((error as LockError).code);
+        const votes = this.#votes.get(error.resources) ?? (isRetryable ? this.#heldHere(resources) : undefined);
+        if (votes !== undefined) attempts.push(votes);
+        if (!isLast && isRetryable) continue;
         // The releases of the attempt are sent at the end of this turn: before whatever the caller sends next.
         await new Promise(setImmediate);
         return { error, attempts };
