@@ -120,16 +120,21 @@ async function runTests({ binary }: Runtime, folder: string, directory: string):
   if (!/Tests .*?[1-9]\d* passed/.test(printed)) throw new Error(`no test ran:\n${printed}`);
 }
 
-/** Runs a program under a lock by `holdfast`, as npm has installed it, without a server. */
+/** Runs the commands as npm has installed them, without a server: `holdfast` with a program, and `compat` as a dry run. */
 function commandTrials({ directory, commands }: ConsumerProject, runtime: Runtime): Trial[] {
   const program = [runtime.binary, "-e", "console.log(process.env.HOLDFAST_RESOURCE)"];
+  const uses: Readonly<Record<string, readonly [args: readonly string[], output: string]>> = {
+    cli: [["run", "--memory", "a trial", "--", ...program], "a trial"],
+    compat: [["migrate", "--dry-run", "programs"], "0 files would change, 0 places left"],
+  };
   return [...commands].map(([subject, command]) => ({
     table: "Programs",
     row: `${runtime.name}, \`import\``,
     column: subject,
     async attempt() {
-      const printed = await runPrinting(runtime, [command, "run", "--memory", "a trial", "--", ...program], directory);
-      if (printed.trim() !== "a trial")
+      const [args, output] = uses[subject] ?? [[], "nothing, as no trial is written for it"];
+      const printed = await runPrinting(runtime, [command, ...args], directory);
+      if (printed.trim() !== output)
         throw new Error(`${runtime.name}: ${command} printed ${JSON.stringify(printed)}`);
     },
   }));
