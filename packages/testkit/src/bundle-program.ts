@@ -28,7 +28,10 @@ async function write(path: string, code: string | undefined): Promise<string> {
   const entry: BuildOptions =
     code === undefined
       ? { entryPoints: [path] }
-      : { stdin: { contents: withSourceUrl(path, code), resolveDir: dirname(path), sourcefile: path, loader: "ts" } };
+      : {
+          stdin: { contents: withSourceUrl(path, code), resolveDir: dirname(path), sourcefile: path, loader: "ts" },
+          tsconfigRaw: { compilerOptions: { experimentalDecorators: true } }, // no tsconfig.json applies to this code
+        };
   const { outputFiles } = await build({
     ...entry,
     write: false,
