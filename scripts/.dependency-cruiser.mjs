@@ -7,6 +7,7 @@ const arrows = {
   memory: ["core"],
   conformance: ["core"],
   history: ["core"],
+  nest: ["core"],
   opentelemetry: ["core"],
   testkit: ["core"],
   "app-kit": ["ioredis", "node-redis", "redis", "testkit", "core"],

@@ -10,8 +10,8 @@ export interface World {
   readonly lockUrls: string;
   readonly dataUrl: string;
   readonly data: Redis;
-  /** Returns the locks on the lock servers. */
-  locksLeft(): Promise<string[]>;
+  /** Returns the locks on the lock servers whose names begin with this. */
+  locksLeft(prefix?: string): Promise<string[]>;
 }
 
 export async function startWorld(): Promise<World> {
@@ -28,8 +28,8 @@ export async function startWorld(): Promise<World> {
     lockUrls: lockServers.map(({ url }) => url).join(","),
     dataUrl: dataServer.url,
     data,
-    async locksLeft() {
-      const keys = await Promise.all(lockServers.map((server) => server.command("KEYS", "lock:*")));
+    async locksLeft(prefix = "") {
+      const keys = await Promise.all(lockServers.map((server) => server.command("KEYS", `lock:${prefix}*`)));
       return keys.flat().map(String);
     },
   };

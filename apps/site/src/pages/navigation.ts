@@ -32,6 +32,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Overview: "/frameworks/overview",
     Express: "/frameworks/express",
     NestJS: "/frameworks/nestjs",
+    "The module for NestJS": "/nest/",
     BullMQ: "/frameworks/bullmq",
     "Next.js and serverless functions": "/frameworks/nextjs",
   },
