@@ -7,7 +7,7 @@ export type LocksHealth<Key extends string> = Record<
 >;
 
 /**
- * Tells `@nestjs/terminus` whether a lock could be had now. `HoldfastModule` provides it.
+ * Tells `@nestjs/terminus` whether enough servers reply for a lock. `HoldfastModule` provides it.
  *
  * @example
  * ```ts

@@ -36,6 +36,7 @@ type Lead = (term: Term) => Promise<unknown>;
  *   async lead(term: Term) {
  *     while (!term.signal.aborted) {
  *       console.log(`one step in term ${term.fence}`);
+ *       await new Promise((resolve) => setTimeout(resolve, 1_000));
  *     }
  *   }
  * }
@@ -81,11 +82,13 @@ export class Leaders implements OnApplicationBootstrap, BeforeApplicationShutdow
    */
   onApplicationBootstrap(): void {
     const scanner = new MetadataScanner();
-    for (const wrapper of [...this.#discovery.getProviders(), ...this.#discovery.getControllers()]) {
-      const { instance } = wrapper;
+    const wrappers = [...this.#discovery.getProviders(), ...this.#discovery.getControllers()];
+    // An alias has the same instance.
+    for (const [instance, wrapper] of new Map(wrappers.map((each) => [each.instance, each]))) {
       if (typeof instance !== "object" || instance === null) continue;
-      for (const key of scanner.getAllMethodNames(Object.getPrototypeOf(instance))) {
-        const candidacy: Candidacy | undefined = Reflect.getMetadata(metadataKey, instance[key]);
+      const prototype = Object.getPrototypeOf(instance);
+      for (const key of scanner.getAllMethodNames(prototype)) {
+        const candidacy: Candidacy | undefined = Reflect.getMetadata(metadataKey, prototype[key]);
         if (candidacy === undefined) continue;
         const title = `@Leader ${wrapper.name}.${key}`;
         if (!wrapper.isDependencyTreeStatic())

@@ -3,7 +3,7 @@ import { type LockNode, Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { HoldfastModule, type HoldfastOptions } from "@holdfast/nest";
 import { VirtualClock } from "@holdfast/testkit";
-import type { INestApplicationContext, Type } from "@nestjs/common";
+import type { INestApplicationContext, Provider } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { onTestFinished } from "vitest";
 
@@ -15,7 +15,10 @@ export class World {
   readonly other = new Redlock(this.nodes, { clock: this.clock });
 
   /** Starts an application with these classes. */
-  async start(providers: readonly Type[], options: Partial<HoldfastOptions> = {}): Promise<INestApplicationContext> {
+  async start(
+    providers: readonly Provider[],
+    options: Partial<HoldfastOptions> = {},
+  ): Promise<INestApplicationContext> {
     const { nodes, clock } = this;
     const imports = [HoldfastModule.forRoot({ nodes, clock, ...options })];
     const application = await startApplication({ module: TestModule, imports, providers: [...providers] });

@@ -88,6 +88,14 @@ test("@Leader fails the start of the application for bad options, or a class tha
   expect(() => Leader("jobs")(BadOptions.prototype, "field", {})).toThrow("@Leader field must be a method");
 });
 
+test("@Leader stands for election once if another provider is an alias of its class", async () => {
+  const world = new World();
+  work = () => Promise.resolve();
+  await world.start([First, { provide: "alias", useExisting: First }]);
+  await world.clock.advance(500);
+  expect(story).toEqual(["first leads", "first has ended"]);
+});
+
 test("@Leader logs why it stands for no more elections", async () => {
   const logged = vi.spyOn(Logger.prototype, "error").mockImplementation(() => {});
   const world = new World();
