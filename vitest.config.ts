@@ -48,7 +48,7 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
     test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] },
   },
   "virtual-time": {
-    folders: ["packages/memory", "packages/opentelemetry", "packages/web-locks"],
+    folders: ["packages/cron", "packages/memory", "packages/nest", "packages/opentelemetry", "packages/web-locks"],
     test: { setupFiles: seededRandom },
   },
   // While it runs, a simulation draws from a seed by `Math.random`: nothing that other tests have left behind may do so.

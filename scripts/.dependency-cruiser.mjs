@@ -7,6 +7,7 @@ const arrows = {
   memory: ["core"],
   conformance: ["core"],
   history: ["core"],
+  cron: ["core"],
   nest: ["core"],
   opentelemetry: ["core"],
   testkit: ["core"],

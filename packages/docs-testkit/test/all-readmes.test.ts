@@ -39,6 +39,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     "correct: 1 lock, 2 accesses\n",
     /^stale write\n +ms +who +what\n[\s\S]+VIOLATED +stale write: .+ token 7 was accepted after a read with token 8\nlinearizability\n/,
   ],
+  cron: ["in one process of all\n", /^reports with fence \d{16}\n$/],
   nest: [/^alone with 42, fence \d{16}\n$/, /^a step in term \d{16}\nled\n$/],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [

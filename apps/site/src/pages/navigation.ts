@@ -34,6 +34,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     NestJS: "/frameworks/nestjs",
     "The module for NestJS": "/nest/",
     BullMQ: "/frameworks/bullmq",
+    "Cron jobs": "/cron/",
     "Next.js and serverless functions": "/frameworks/nextjs",
   },
   "More than one holder": {
