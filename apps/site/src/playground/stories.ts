@@ -1,7 +1,7 @@
 import {
   type Checker,
-  type CritiquedCase,
-  critique,
+  type CritiqueName,
+  critiqueScenarios,
   type Fault,
   type Operation,
   type Scenario,
@@ -27,16 +27,9 @@ export interface StoryEnd {
   readonly locks: number;
 }
 
-/** Returns the case of the critique with this title. */
-function caseOf(title: string): Pick<CritiquedCase, "scenario" | "violated" | "losers"> {
-  const found = critique.find((each) => each.title === title);
-  if (found === undefined) throw new Error(`the critique has no case "${title}"`);
-  return found;
-}
-
 /** Tells a case of the critique as a story. */
-function critiqued(id: string, caseTitle: string, locks = 2): Story {
-  const { scenario, violated, losers } = caseOf(caseTitle);
+function critiqued(id: string, name: CritiqueName, locks = 2): Story {
+  const { scenario, violated, losers } = critiqueScenarios[name];
   return { id, scenario, end: { violated, losers, locks } };
 }
 
@@ -73,13 +66,13 @@ function rollingRestart(nodes: string): Fault[] {
   });
 }
 
-const restart = caseOf("Node C crashes, and restarts at once without its memory");
+const restart = critiqueScenarios["node restart"];
 
-/** The stories of the playground, in the order of its buttons. */
+/** The stories of the playground, in their order on the page. */
 export const stories: readonly Story[] = [
-  critiqued("pause", "A client is paused after the check, and before the write"),
-  critiqued("late-write", "A write that is delayed past the ttl"),
-  critiqued("late-write-between", "A late write, between the read and the write of the next holder"),
+  critiqued("pause", "pause before writing"),
+  critiqued("late-write", "late write"),
+  critiqued("late-write-between", "late write between"),
   told(
     "guarded-table",
     scene(
@@ -89,7 +82,7 @@ export const stories: readonly Story[] = [
     2,
     { violated: ["mutual exclusion"], losers: ["checks all", "checks writes", "checks nothing"] },
   ),
-  critiqued("node-clock", "The clock of node C jumps forward"),
+  critiqued("node-clock", "node clock"),
   told(
     "client-clock",
     scene(
@@ -103,7 +96,7 @@ export const stories: readonly Story[] = [
     scene([[update({ thinkMs: 100 })], [update({ afterMs: 30, thinkMs: 100 })]], lostReplies("CDE")),
     2,
   ),
-  critiqued("restart", "Node C crashes, and restarts at once without its memory"),
+  critiqued("restart", "node restart"),
   told(
     "restart-guard",
     {
