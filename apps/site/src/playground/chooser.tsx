@@ -1,6 +1,6 @@
 import type { FaultClassName } from "@holdfast/simulation";
 import { type DefineSetupFnComponent, defineComponent, ref, type VNode, watch } from "vue";
-import { classNames, type Subject } from "./address.ts";
+import { classNames } from "./address.ts";
 import { defaultPlay, type FreePlay, playLimits } from "./free-play.ts";
 import type { Session } from "./session.ts";
 import { storyTexts } from "./story-texts.ts";
@@ -19,7 +19,7 @@ export interface ChooserProps {
   readonly session: Session;
 }
 
-/** The ways to choose a run: a story, a world of the reader's own, or a seed. */
+/** The ways to choose a run beside the stories: a world of the reader's own, or a seed. */
 export const Chooser: DefineSetupFnComponent<ChooserProps> = defineComponent(
   ({ session }: ChooserProps) => {
     const play = ref<FreePlay>(defaultPlay);
@@ -36,7 +36,6 @@ export const Chooser: DefineSetupFnComponent<ChooserProps> = defineComponent(
       const subject = session.error.value === undefined ? session.address.value.subject : undefined;
       return (
         <div class="chooser">
-          <Stories subject={subject} open={session.open} />
           <details class="own" open={subject?.kind === "play"}>
             <summary>Free play: a world of your own</summary>
             <form
@@ -106,30 +105,35 @@ export const Chooser: DefineSetupFnComponent<ChooserProps> = defineComponent(
   { props: ["session"] },
 );
 
-function Stories({
-  subject,
-  open,
-}: {
-  readonly subject: Subject | undefined;
-  readonly open: (subject: Subject) => void;
-}): VNode {
+/** The stories, each with a line that says what it is about: all of them, or only the one that is shown. */
+export function Stories({
+  session: { address, error, open },
+  hasAll,
+}: ChooserProps & { readonly hasAll: boolean }): VNode {
+  const { subject } = address.value;
+  const isStory = subject.kind === "story" && error.value === undefined;
   return (
-    <section class="stories" aria-label="Stories">
-      <ul>
-        {storyTexts.map(({ id, title }) => (
-          <li key={id}>
-            <button
-              type="button"
-              data-story={id}
-              aria-pressed={subject?.kind === "story" && subject.id === id}
-              onClick={() => open({ kind: "story", id })}
-            >
-              {title}
-            </button>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <label class="stories">
+      <span>Story</span>
+      <select
+        data-stories
+        value={isStory ? subject.id : ""}
+        onChange={({ target }) => open({ kind: "story", id: (target as HTMLSelectElement).value })}
+      >
+        {!isStory && (
+          <option value="" disabled>
+            {subject.kind === "play" ? "Free play" : subject.kind === "seed" ? `Seed ${subject.seed}` : "None"}
+          </option>
+        )}
+        {storyTexts
+          .filter(({ id }) => hasAll || (isStory && id === subject.id))
+          .map(({ id, title, line }) => (
+            <option key={id} value={id}>
+              {title}: {line}
+            </option>
+          ))}
+      </select>
+    </label>
   );
 }
 

@@ -12,6 +12,7 @@ import {
   setClock,
   stallClient,
 } from "./free-play.ts";
+import { isDuring } from "./truth.ts";
 
 /** Something that the reader may do to a node or a client. */
 export interface HandAction {
@@ -106,8 +107,4 @@ function linkActions(node: string, client: string, { trace, faults, atMs }: Hand
       faults: [...faults, cutLink(client, node, atMs, { part: "replies" })],
     },
   ];
-}
-
-function isDuring({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }, atMs: number): boolean {
-  return fromMs <= atMs && atMs < untilMs;
 }

@@ -1,15 +1,14 @@
-import {
-  type AccessTrace,
-  type ClaimTrace,
-  type Expiry,
-  type LeaseTrace,
-  type MessageTrace,
-  type StorageKind,
-  type TimelineLine,
-  type Trace,
-  timelineLines,
+import type {
+  AccessTrace,
+  ClaimTrace,
+  Expiry,
+  LeaseTrace,
+  MessageTrace,
+  StorageKind,
+  Trace,
 } from "@holdfast/simulation";
 import { indexOf, lastAt, type TraceIndex } from "./trace-index.ts";
+import { capitalized, listed } from "./words.ts";
 
 /** Everything that a picture of a run shows at one moment. Durations are in milliseconds. */
 export interface Moment {
@@ -22,8 +21,6 @@ export interface Moment {
   readonly storages: readonly StorageMoment[];
   /** The links that lose messages. */
   readonly cuts: readonly Cut[];
-  /** The last events in words, the earliest first. */
-  readonly events: readonly TimelineLine[];
 }
 
 /** The clock of a client or node. */
@@ -131,14 +128,8 @@ export function momentAt(trace: Trace, atMs: number): Moment {
     }),
     storages: storagesAt(trace, atMs),
     cuts: cutsAt(now),
-    // Many events are the same request to several nodes, which is one line.
-    events: timelineLines(now.index.eventsUntil(atMs, seenEvents)).slice(-shownEvents),
   };
 }
-
-/** How many events to show, and how many to look at. */
-const shownEvents = 8;
-const seenEvents = 160;
 
 /** The state of a run at a moment, and how to find more. */
 interface Now {
@@ -325,6 +316,11 @@ export function steps(trace: Trace): readonly number[] {
   return sorted;
 }
 
+/** Whether a client that believes to have a lock is wrong: too few nodes keep its claim, or another client has it, too. */
+export function isWrong({ hasMajority, rivals }: LockMoment): boolean {
+  return !hasMajority || rivals.length > 0;
+}
+
 /** Describes a moment in sentences, as for a screen reader. */
 export function describeMoment({ atMs, clients, nodes, storages }: Moment): string {
   const ill = nodes.filter(({ state }) => state !== "up");
@@ -375,14 +371,6 @@ function describeClock(whose: string, aheadMs: number): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-function listed(names: readonly string[]): string {
-  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function round(ms: number): number {

@@ -9,8 +9,16 @@ import {
   type VNode,
   watch,
 } from "vue";
-import type { ClientMoment, LockMoment, MessageMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
-import { clientOf, clockOffset, hueOf, isWrong, ms, signOf, storageNames, storagesToShow, wordOf } from "./words.ts";
+import {
+  type ClientMoment,
+  isWrong,
+  type LockMoment,
+  type MessageMoment,
+  type Moment,
+  type NodeMoment,
+  type StorageMoment,
+} from "./moment.ts";
+import { clientOf, clockOffset, hueOf, listed, ms, signOf, storageNames, storagesToShow, wordOf } from "./words.ts";
 
 /** What the picture shows. */
 export interface PictureProps {
@@ -126,6 +134,7 @@ function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node
         <span class="state" data-state={state}>
           {state === "guarded" ? "no vote" : state}
         </span>
+        <FaultsButton name={name} label={`Faults of node ${name}`} isTarget={isTarget} choose={choose} />
       </div>
       <dl>
         <dt>claim</dt>
@@ -135,12 +144,15 @@ function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node
         </dd>
         <dt>ends in</dt>
         <dd>{claim ? ms(Math.max(0, Math.round(claim.remainingMs))) : "–"}</dd>
-        <dt>counter</dt>
+        <dt class="short">token</dt>
         <dd data-counter={counter}>{counter}</dd>
-        <dt>clock</dt>
-        <dd class={{ odd: isOff(clockAheadMs) }}>{isOff(clockAheadMs) ? clockOffset(clockAheadMs) : "right"}</dd>
+        {isOff(clockAheadMs) && (
+          <>
+            <dt>clock</dt>
+            <dd class="odd">{clockOffset(clockAheadMs)}</dd>
+          </>
+        )}
       </dl>
-      <FaultsButton name={name} label={`Faults of node ${name}`} isTarget={isTarget} choose={choose} />
     </article>
   );
 }
@@ -178,6 +190,7 @@ function ClientCard({ client, claimed, trace, isTarget, choose }: ClientProps): 
         <span class="state" data-state={state}>
           {state}
         </span>
+        <FaultsButton name={name} label={`Faults of ${name}`} isTarget={isTarget} choose={choose} />
       </div>
       <dl>
         <dt>Believes</dt>
@@ -199,7 +212,6 @@ function ClientCard({ client, claimed, trace, isTarget, choose }: ClientProps): 
           </b>
         </p>
       )}
-      <FaultsButton name={name} label={`Faults of ${name}`} isTarget={isTarget} choose={choose} />
     </article>
   );
 }
@@ -213,23 +225,21 @@ function believes({ locks, state, waitsFor }: ClientMoment, lock: LockMoment | u
   if (state === "crashed") return "nothing";
   if (lock === undefined) return waitsFor.length === 0 ? "has no lock" : `waits for ${waitsFor.join(", ")}`;
   const { remainingMs, fence, mode } = lock;
-  const left = remainingMs > 0 ? `${Math.round(remainingMs)} ms left` : "no time left, and has not looked";
   const more = locks.length === 1 ? "" : `, and ${locks.length - 1} more`;
-  return `holds${mode === "shared" ? " a shared lock" : ""}, ${left}, fence ${fence}${more}`;
+  return `holds${mode === "shared" ? " a shared lock" : ""}, token ${fence}, ${Math.round(remainingMs)} ms left${more}`;
 }
 
 function verdictOf({ hasMajority, rivals }: LockMoment): string {
   if (!hasMajority) return "Wrong: the lock is lost";
-  return rivals.length === 0 ? "Right" : "Not alone: another client believes the same";
+  const believe = rivals.length === 1 ? "believes" : "believe";
+  return rivals.length === 0 ? "Right" : `Not alone: ${listed(rivals)} ${believe} it, too`;
 }
 
 function truthOf({ unread }: ClientMoment, lock: LockMoment | undefined, claimed: number, { nodes }: Trace): string {
   const mail = unread === 0 ? "" : `; ${unread} unread ${unread === 1 ? "message" : "messages"}`;
-  const { rivals = [], nodes: { length: kept } = { length: claimed } } = lock ?? {};
+  const kept = lock?.nodes.length ?? claimed;
   if (lock === undefined && kept === 0) return `no claim${mail}`;
-  const believe = rivals.length === 1 ? "believes it has" : "believe they have";
-  const others = rivals.length === 0 ? "" : `; ${rivals.join(" and ")} also ${believe} the lock`;
-  return `claim on ${kept} of ${nodes.length} nodes${others}${mail}`;
+  return `claim on ${kept} of ${nodes.length} nodes${mail}`;
 }
 
 function FaultsButton(props: {
@@ -291,20 +301,17 @@ function StorageCard({ kind, storage, trace, atMs }: StorageProps): VNode {
             </div>
           ))}
         </dd>
-        <dt>Updates accepted</dt>
-        <dd>{updates}</dd>
-        <dt>Accesses refused</dt>
-        <dd>{refusals}</dd>
-        <dt>Highest token</dt>
+        <dt>Token</dt>
         <dd>{kind === "checks nothing" ? "not checked" : Math.max(0, ...values.map(({ highest }) => highest))}</dd>
       </dl>
       <p class="lost">
         <b>
           <span aria-hidden="true">{lostUpdates > 0 ? "⚠ " : "✓ "}</span>
-          {lostUpdates === 0 ? "No lost update" : `${lostUpdates} lost ${lostUpdates === 1 ? "update" : "updates"}`}
+          {lostUpdates === 0 ? "Nothing lost" : `${lostUpdates} ${lostUpdates === 1 ? "update" : "updates"} lost`}
+          {refusals > 0 && `, ${refusals} refused`}
         </b>
       </p>
-      <p class="last">{last && describeAccess(last, kind)}</p>
+      <p class="last">{last && describeAccess(last, kind, trace)}</p>
     </article>
   );
 }
@@ -314,13 +321,17 @@ function clientOfAttempt(attempt: string | undefined, { leases }: Trace): string
 }
 
 /** Says what a storage did with an access. */
-function describeAccess({ kind, client, fence, results }: AccessTrace, storage: StorageKind): string {
+function describeAccess({ kind, client, fence, results }: AccessTrace, storage: StorageKind, trace: Trace): string {
   const { outcome, lost, highest } = results?.[storage] ?? {};
   if (outcome === "skipped") return `${client} does not write: its read was refused.`;
-  const shown = fence === undefined ? "no token" : `token ${fence}`;
-  if (outcome === "refused") return `Refused to ${kind} for ${client}, ${shown}: it has seen token ${highest}.`;
+  const shown = shownToken(fence);
+  if (outcome === "refused") return `Refused the ${kind} of ${client}, ${shown}: it has seen token ${highest}.`;
   const past = { read: "Read", write: "Written", "read again": "Read again" }[kind];
-  return `${past} by ${client}, ${shown}${lost === undefined ? "." : `: the update of lock ${lost} is lost.`}`;
+  return `${past} by ${client}, ${shown}${lost === undefined ? "." : `: the update of ${clientOfAttempt(lost, trace)} is lost.`}`;
+}
+
+function shownToken(fence: number | undefined): string {
+  return fence === undefined ? "no token" : `token ${fence}`;
 }
 
 interface TrafficProps {
@@ -379,7 +390,7 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
         .flatMap(({ client, kind, fence, sentAtMs, arrivesAtMs }) =>
           kinds.map((storage) => {
             const at = between(...toStorage(client, storage), (moment.atMs - sentAtMs) / (arrivesAtMs - sentAtMs));
-            const [sign, word] = [kind === "write" ? "W" : "R", `${kind}, token ${fence}`];
+            const [sign, word] = [kind === "write" ? "W" : "R", `${kind}, ${shownToken(fence)}`];
             return (
               <Dot
                 isRound={false}

@@ -7,8 +7,9 @@ export type PaceName = keyof typeof paces;
 /** A pace along the line of time, which is slow while messages fly, or a constant one. */
 export type Pace = { readonly pxPerSecond: number } | { readonly msPerSecond: number };
 
-/** The paces, by name. */
+/** The paces, by name. At the first one, each sentence about the run stays as long as reading it takes. */
 export const paces = {
+  "as you read": { pxPerSecond: 100 },
   slow: { pxPerSecond: 40 },
   normal: { pxPerSecond: 100 },
   fast: { pxPerSecond: 300 },
@@ -26,8 +27,8 @@ export interface Playing {
   scale(): TimeScale;
   /** The cursor, in milliseconds. */
   atMs(): number;
-  /** The next moment at which something happens. */
-  next(): number;
+  /** The moment at which a reader who prefers less motion looks next. */
+  next(fromMs: number): number;
   /** Moves the cursor. */
   move(toMs: number): void;
 }
@@ -37,7 +38,12 @@ const longestFrameS = 0.1;
 
 /** Starts to move the cursor. Returns a function that stops it. Readers who prefer less motion see steps, not flights. */
 export function startPlaying(playing: Playing): () => void {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches ? playSteps(playing) : playFrames(playing);
+  return prefersLessMotion() ? playSteps(playing) : playFrames(playing);
+}
+
+/** Whether the reader prefers less motion. */
+export function prefersLessMotion(): boolean {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 function playFrames({ pace, scale, atMs, move }: Playing): () => void {
@@ -57,12 +63,17 @@ function playFrames({ pace, scale, atMs, move }: Playing): () => void {
   return () => cancelAnimationFrame(frame);
 }
 
-function playSteps({ pace, next, move }: Playing): () => void {
+function playSteps({ pace, scale, atMs, next, move }: Playing): () => void {
   const everyMs: Partial<Record<PaceName, number>> = { slow: 2000, fast: 400 };
   let timer = setTimeout(play, 0);
   function play(): void {
-    timer = setTimeout(play, everyMs[pace()] ?? 900);
-    move(next());
+    const toMs = next(atMs());
+    timer = setTimeout(play, pace() === "as you read" ? readingMs(toMs) : (everyMs[pace()] ?? 900));
+    move(toMs);
+  }
+  function readingMs(fromMs: number): number {
+    const { positionOf } = scale();
+    return ((positionOf(next(fromMs)) - positionOf(fromMs)) / paces["as you read"].pxPerSecond) * 1000;
   }
   return () => clearTimeout(timer);
 }

@@ -1,6 +1,5 @@
 /** The page on which a reader sees what distributed locks promise. */
 import "./playground.css";
-import { type TimelineLine, type Trace, timelineLines } from "@holdfast/simulation";
 import { Content } from "vitepress";
 import {
   computed,
@@ -9,14 +8,15 @@ import {
   nextTick,
   onMounted,
   ref,
+  shallowRef,
   type VNode,
   watch,
 } from "vue";
-import { Chooser } from "./chooser.tsx";
-import { FaultList, FaultsPanel } from "./faults-panel.tsx";
+import { Chooser, Stories } from "./chooser.tsx";
+import { FaultList } from "./fault-list.tsx";
 import { outcomeOf } from "./outcome.ts";
 import { Picture } from "./picture.tsx";
-import { type PaceName, paces } from "./player.ts";
+import { type PaceName, type Pace as PaceOf, paces, prefersLessMotion } from "./player.ts";
 import { type Session, useSession } from "./session.ts";
 import { storyTexts } from "./story-texts.ts";
 import { lastIndexUpTo } from "./time-scale.ts";
@@ -27,20 +27,36 @@ import { ms } from "./words.ts";
 const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
   const session = useSession();
   const target = ref<string>();
+  const panel = shallowRef<typeof import("./faults-panel.tsx").FaultsPanel>();
   const root = ref<HTMLElement>();
+  // The HTML of the page leaves out what its scripts repeat, and what is of no use without them.
+  const isMounted = ref(false);
+  onMounted(() => {
+    isMounted.value = true;
+  });
   watch(
     () => session.address.value.subject,
     () => {
       target.value = undefined;
     },
   );
-  /** Opens the faults of a node or client, or closes them, and takes the focus along. */
+  /** Opens the faults of a node or client, or closes them, and takes the focus along. Their panel is loaded when it is needed. */
   async function choose(name: string | undefined): Promise<void> {
+    panel.value ??= await import("./faults-panel.tsx").then(
+      ({ FaultsPanel }) => FaultsPanel,
+      () => undefined,
+    );
     const previous = target.value;
     target.value = name === previous ? undefined : name;
     await nextTick();
     const selector = target.value === undefined ? `[data-faults-of="${previous}"]` : "#pg-faults-title";
     root.value?.querySelector<HTMLElement>(selector)?.focus();
+  }
+  /** Shows the whole picture while time runs. */
+  function play(): void {
+    session.toggle();
+    const behavior = prefersLessMotion() ? "instant" : "smooth";
+    if (session.isPlaying.value) root.value?.scrollIntoView({ block: "start", behavior });
   }
   return () => {
     const { run, moment, isBusy, error } = session;
@@ -51,10 +67,12 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
         data-playground
         data-state={error.value !== undefined ? "failed" : isBusy.value ? "busy" : "ready"}
       >
-        <Content class="lead" />
+        <header>
+          <Content class="lead" />
+          <Stories session={session} hasAll={isMounted.value} />
+        </header>
         {/* A browser that runs scripts has a text in it, no element: it must not be compared. */}
         <noscript innerHTML='The playground needs JavaScript. <a href="/guarantees">Guarantees</a> says it in words.' />
-        <Chooser session={session} />
         {error.value !== undefined && (
           <div class="notice bad" role="alert" data-error>
             <p>{error.value}</p>
@@ -65,8 +83,10 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
         )}
         {error.value === undefined && (
           <>
-            <Watch session={session} />
-            <Clock session={session} />
+            <Clock session={session} play={play} />
+            <p class="caption" data-caption>
+              {session.caption.value}
+            </p>
           </>
         )}
         <p class="visually-hidden" role="status" data-said>
@@ -81,15 +101,20 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
               target={target.value}
               choose={choose}
             />
-            {target.value !== undefined && (
-              <FaultsPanel
+            {target.value !== undefined && panel.value && (
+              <panel.value
                 session={session}
                 ttlMs={run.value.ttlMs}
                 target={target.value}
                 close={() => choose(undefined)}
               />
             )}
-            <Legend />
+            <div class="settings">
+              <Pace session={session} />
+              <CopyLink session={session} />
+              <Legend />
+            </div>
+            <Findings session={session} />
             <section aria-labelledby="pg-timeline">
               <h2 id="pg-timeline">Timeline</h2>
               <Timeline session={session} />
@@ -100,7 +125,12 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
             </div>
           </>
         )}
-        <Keys />
+        {isMounted.value && (
+          <>
+            <Chooser session={session} />
+            <Keys />
+          </>
+        )}
       </main>
     );
   };
@@ -112,33 +142,20 @@ interface SessionProps {
   readonly session: Session;
 }
 
-/** What to watch, and at the end what happened. */
-function Watch({ session }: SessionProps): VNode {
-  const { subject, faults } = session.address.value;
-  const story = subject.kind === "story" ? storyTexts.find(({ id }) => id === subject.id) : undefined;
+/** What the checkers found, and at the end what happened. */
+function Findings({ session }: SessionProps): VNode {
+  const { subject } = session.address.value;
   const run = session.run.value;
   const isOver = run !== undefined && session.atMs.value >= run.trace.endedAtMs;
   const violations = run?.violations ?? [];
   return (
-    <section class="watch" aria-label="The run">
-      {story && (
-        <p data-watch>
-          <b>{story.title}.</b> {story.watch}
-          {faults.length > 0 && " You have added faults."}
-        </p>
-      )}
+    <section class="findings" aria-label="The run">
       {subject.kind === "seed" && (
-        <p data-watch>
+        <p data-seed>
           <b>
             Seed {subject.seed}, {subject.faults} faults.
           </b>{" "}
           The same run as <code>{`pnpm simulate --faults ${subject.faults} --seed ${subject.seed}`}</code>.
-        </p>
-      )}
-      {subject.kind === "play" && (
-        <p data-watch>
-          <b>Free play.</b> The clients lock, read, think and write, again and again. Play, stop where you like, and add
-          a fault with the button “Faults” of a node or a client.
         </p>
       )}
       {subject.kind !== "story" &&
@@ -161,8 +178,8 @@ function Watch({ session }: SessionProps): VNode {
 }
 
 /** The clock in the reader's hand. */
-function Clock({ session }: SessionProps): VNode {
-  const { atMs, steps, isPlaying, pace, step, seek, toggle } = session;
+function Clock({ session, play }: SessionProps & { readonly play: () => void }): VNode {
+  const { atMs, steps, isPlaying, step, seek } = session;
   const last = steps.value.length - 1;
   const isReady = session.run.value !== undefined;
   const button = (name: string, shape: string, act: () => void, isPossible = true): VNode => (
@@ -177,7 +194,7 @@ function Clock({ session }: SessionProps): VNode {
       <div class="buttons">
         {button("To the start", "M2 2h2v12H2zM14 2v12L5 8z", () => seek(0))}
         {button("Step back", "M12 2v12L3 8z", () => step(-1))}
-        <button type="button" class="play" data-play disabled={!isReady} onClick={toggle}>
+        <button type="button" class="play" data-play disabled={!isReady} onClick={play}>
           {isPlaying.value ? "Pause" : "Play"}
         </button>
         {button("Step forward", "M4 2v12l9-6z", () => step(1))}
@@ -200,23 +217,27 @@ function Clock({ session }: SessionProps): VNode {
         onInput={({ target }) => seek(steps.value[Number((target as HTMLInputElement).value)] ?? 0)}
         onKeydown={(event) => steer(event, session)}
       />
-      <label class="pace">
-        <span>Pace</span>
-        <select
-          value={pace.value}
-          onChange={({ target }) => {
-            pace.value = (target as HTMLSelectElement).value as PaceName;
-          }}
-        >
-          {(Object.keys(paces) as PaceName[]).map((name) => (
-            <option key={name} value={name}>
-              {name.endsWith("ms") ? `${name} a second` : `${name}, by events`}
-            </option>
-          ))}
-        </select>
-      </label>
-      <CopyLink session={session} />
     </section>
+  );
+}
+
+function Pace({ session: { pace } }: SessionProps): VNode {
+  return (
+    <label class="pace">
+      <span>Pace</span>
+      <select
+        value={pace.value}
+        onChange={({ target }) => {
+          pace.value = (target as HTMLSelectElement).value as PaceName;
+        }}
+      >
+        {(Object.entries(paces) as [PaceName, PaceOf][]).map(([name, each]) => (
+          <option key={name} value={name}>
+            {"msPerSecond" in each ? `${name} a second` : name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -254,7 +275,7 @@ const eventsAround = 40;
 const Events: DefineSetupFnComponent<SessionProps> = defineComponent(
   ({ session }: SessionProps) => {
     const list = ref<HTMLElement>();
-    const events = computed(() => linesOf(session.run.value?.trace));
+    const events = computed(() => session.run.value?.lines ?? []);
     const times = computed(() => events.value.map(({ atMs }) => atMs));
     const current = computed(() =>
       session.atMs.value < (times.value[0] ?? 0) ? -1 : lastIndexUpTo(times.value, session.atMs.value),
@@ -301,12 +322,6 @@ const Events: DefineSetupFnComponent<SessionProps> = defineComponent(
   { props: ["session"] },
 );
 
-/** Returns the events as lines: requests to several nodes at once are one line, and so are their equal replies. */
-function linesOf(trace: Trace | undefined): readonly TimelineLine[] {
-  if (trace === undefined) return [];
-  return timelineLines(trace.events.filter(({ atMs }) => atMs <= trace.endedAtMs));
-}
-
 function Legend(): VNode {
   return (
     <details class="legend">
@@ -325,6 +340,10 @@ function Legend(): VNode {
         <li>
           A striped part of the upper bar is a time in which the client is wrong. A grey band is a pause, or a node that
           is down.
+        </li>
+        <li>
+          Tokens are counted from 1 here, in their order. Real ones are times in microseconds. Seeds show them as the
+          simulation does.
         </li>
         <li>The lines of lost messages end with ✕. Quiet stretches of time are drawn shorter than they are.</li>
       </ul>

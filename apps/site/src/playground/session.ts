@@ -8,11 +8,14 @@ import {
   ref,
   type ShallowRef,
   shallowRef,
+  watch,
 } from "vue";
 import { type Address, readAddress, type Subject, writeAddress } from "./address.ts";
+import { type Caption, captionText } from "./captions.ts";
 import { type PlayFault, wholeMicroseconds } from "./free-play.ts";
 import { describeMoment, type Moment, momentAt, steps } from "./moment.ts";
 import { type PaceName, startPlaying } from "./player.ts";
+import { introOf, readingScale } from "./reading.ts";
 import { startSimulator } from "./simulator.ts";
 import { storyTexts } from "./story-texts.ts";
 import { lastIndexUpTo, type TimeScale, timeScale } from "./time-scale.ts";
@@ -36,11 +39,13 @@ export interface Session {
   readonly atMs: Readonly<Ref<number>>;
   /** The picture at the cursor. */
   readonly moment: ComputedRef<Moment | undefined>;
+  /** The sentence at the cursor: what happens, and why it matters. */
+  readonly caption: ComputedRef<string>;
   /** Whether time runs. */
   readonly isPlaying: Readonly<Ref<boolean>>;
   /** How fast it runs. */
   readonly pace: Ref<PaceName>;
-  /** The sentence for screen readers, after the reader has moved the cursor. */
+  /** What screen readers say: each sentence of a story while it plays, and the picture after the reader has moved the cursor. */
   readonly said: Readonly<Ref<string>>;
   /** Shows another run from its start. */
   open(subject: Subject): void;
@@ -69,12 +74,22 @@ export function useSession(): Session {
   const run = shallowRef<PlayedRun>();
   const isBusy = ref(true);
   const atMs = ref(0);
-  const pace = ref<PaceName>("normal");
+  const pace = ref<PaceName>("as you read");
   const said = ref("");
   const stopPlaying = shallowRef<() => void>();
   const stepList = computed(() => (run.value === undefined ? [0] : steps(run.value.trace)));
   const scale = computed(() => timeScale(stepList.value));
   const moment = computed(() => run.value && momentAt(run.value.trace, atMs.value));
+  const captions = computed<readonly Caption[]>(() => [
+    { fromMs: 0, text: introOf(address.value.subject) },
+    ...(run.value?.captions ?? []),
+  ]);
+  const captionTimes = computed(() => captions.value.map(({ fromMs }) => fromMs));
+  const captionNow = computed(() => captions.value[lastIndexUpTo(captionTimes.value, atMs.value)]);
+  const caption = computed(() => (captionNow.value === undefined ? "" : captionText(captionNow.value, atMs.value)));
+  const isRead = computed(() => pace.value === "as you read");
+  const paceScale = computed(() => (isRead.value ? readingScale(stepList.value, captions.value) : scale.value));
+  const stops = computed(() => (isRead.value ? captionTimes.value : stepList.value));
   const bar = addressBar(hashNow, load);
   let simulator: ReturnType<typeof startSimulator> | undefined;
   let unreadable: string | undefined;
@@ -171,16 +186,24 @@ export function useSession(): Session {
     }
     const end = stepList.value.at(-1) ?? 0;
     if (atMs.value >= end) move(0);
-    const next = (): number => stepList.value[lastIndexUpTo(stepList.value, atMs.value) + 1] ?? end;
     stopPlaying.value = startPlaying({
       pace: () => pace.value,
-      scale: () => scale.value,
+      scale: () => paceScale.value,
       atMs: () => atMs.value,
-      next,
-      move: (to) => (to >= end ? seek(end) : move(to)),
+      next: (fromMs) => stops.value[lastIndexUpTo(stops.value, fromMs) + 1] ?? end,
+      move: (to) => {
+        move(to);
+        if (to < end) return;
+        stop();
+        if (!isRead.value) say();
+      },
     });
   }
 
+  // At other paces, there are too many sentences to say.
+  watch(captionNow, () => {
+    if (stopPlaying.value !== undefined && isRead.value) said.value = caption.value;
+  });
   onMounted(() => {
     bar.listen();
     load(location.hash);
@@ -191,7 +214,7 @@ export function useSession(): Session {
     simulator?.close();
   });
   return {
-    ...{ address, error, run, isBusy, steps: stepList, scale, atMs, moment, pace, said },
+    ...{ address, error, run, isBusy, steps: stepList, scale, atMs, moment, caption, pace, said },
     isPlaying: computed(() => stopPlaying.value !== undefined),
     ...{ open, change, seek, step, toggle, link: bar.flush },
   };

@@ -10,10 +10,42 @@ export type TimeScale = ReturnType<typeof timeScale>;
  * scale.positionOf(1000); // in the middle of the last stretch
  */
 export function timeScale(steps: readonly number[]) {
-  const positions: number[] = [];
+  return scaleOf(steps, gapsOf(steps));
+}
+
+/**
+ * Returns a scale on which each part of the line has a length of its own. Within a part, quiet stretches are compressed.
+ *
+ * @param steps the moments at which something happens, sorted
+ * @param parts where the parts start, sorted from the first step on, and how long they are
+ */
+export function partedScale(
+  steps: readonly number[],
+  parts: readonly { readonly fromMs: number; readonly lengthPx: number }[],
+): TimeScale {
+  const starts = parts.map(({ fromMs }) => fromMs);
+  const moments = [...new Set([...steps, ...starts])].sort((a, b) => a - b);
+  const gaps = gapsOf(moments);
+  const partOf = gaps.map((_, index) => lastIndexUpTo(starts, moments[index] ?? 0));
+  const sums = parts.map(() => 0);
+  for (const [index, part] of partOf.entries()) sums[part] = (sums[part] ?? 0) + (gaps[index] ?? 0);
+  const lengthOf = (gap: number, index: number): number => {
+    const part = partOf[index] ?? 0;
+    return (gap / (sums[part] ?? gap)) * (parts[part]?.lengthPx ?? 0);
+  };
+  return scaleOf(moments, gaps.map(lengthOf));
+}
+
+/** Returns the widths of the stretches between neighbours. */
+function gapsOf(moments: readonly number[]): readonly number[] {
+  return moments.slice(1).map((atMs, index) => widthOf(atMs - (moments[index] ?? 0)));
+}
+
+function scaleOf(steps: readonly number[], gaps: readonly number[]) {
+  const positions = [0];
   let lengthPx = 0;
-  for (const [index, step] of steps.entries()) {
-    if (index > 0) lengthPx += widthOf(step - (steps[index - 1] ?? 0));
+  for (const gap of gaps) {
+    lengthPx += gap;
     positions.push(lengthPx);
   }
   return {

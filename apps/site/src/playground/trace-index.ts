@@ -1,4 +1,4 @@
-import type { TimelineEvent, Trace } from "@holdfast/simulation";
+import type { Trace } from "@holdfast/simulation";
 import { countUpTo } from "./time-scale.ts";
 
 const indexes = new WeakMap<Trace, TraceIndex>();
@@ -33,7 +33,6 @@ function createIndex(trace: Trace) {
     counterAt: (node: string, resource: string, atMs: number) =>
       lastAt(counters.get(`${node} ${resource}`) ?? [], atMs),
     clockAt: (name: string, atMs: number) => lastAt(clocks.get(name) ?? [], atMs),
-    eventsUntil: lastEvents(trace.events),
   };
 }
 
@@ -81,23 +80,4 @@ const countUntil = (items: readonly { readonly atMs: number }[], atMs: number): 
 /** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
 export function lastAt<T extends { readonly atMs: number }>(items: readonly T[], atMs: number): T | undefined {
   return items[countUntil(items, atMs) - 1];
-}
-
-/** Returns a function that finds the last events, `count` at most, and the earlier grants of the attempts in them. */
-function lastEvents(events: readonly TimelineEvent[]) {
-  const grants = grouped(
-    events.filter(({ isGrant }) => isGrant),
-    ({ attempt = "" }) => attempt,
-  );
-  return (atMs: number, count: number): readonly TimelineEvent[] => {
-    const end = countUntil(events, atMs);
-    const last = events.slice(Math.max(0, end - count), end);
-    const sinceMs = last[0]?.atMs ?? 0;
-    const attempts = new Set(last.map(({ attempt = "" }) => attempt));
-    const earlier = [...attempts].flatMap((attempt) => {
-      const own = grants.get(attempt) ?? [];
-      return own.slice(0, countUntil(own, sinceMs)).filter((grant) => !last.includes(grant));
-    });
-    return [...earlier, ...last];
-  };
 }

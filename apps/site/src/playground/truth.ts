@@ -53,6 +53,11 @@ export interface Span {
   readonly untilMs: number;
 }
 
+/** Whether a span includes a moment. */
+export function isDuring({ fromMs, untilMs }: Span, atMs: number): boolean {
+  return fromMs <= atMs && atMs < untilMs;
+}
+
 /** Returns the parts of a span that no other span covers. */
 export function uncovered(span: Span, by: readonly Span[]): readonly Span[] {
   let rest: Span[] = [span];

@@ -1,6 +1,5 @@
 /** Texts and marks that several views share. */
 import type { MessageTrace, StorageKind, Trace } from "@holdfast/simulation";
-import type { LockMoment } from "./moment.ts";
 
 /** Returns a time in words: `12.35 ms`. */
 export function ms(value: number): string {
@@ -10,6 +9,16 @@ export function ms(value: number): string {
 /** Returns a change of a clock in words: `1000 ms ahead`. */
 export function clockOffset(offsetMs: number): string {
   return `${ms(Math.abs(offsetMs))} ${offsetMs < 0 ? "behind" : "ahead"}`;
+}
+
+/** Returns names as a list in a sentence: `A, B and C`. */
+export function listed(names: readonly string[]): string {
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
+}
+
+/** Returns a text as the start of a sentence. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The names of the storages. */
@@ -64,8 +73,3 @@ const signs: Readonly<Record<string, string>> = {
   failed: "✕",
   refused: "✕",
 };
-
-/** Whether a client that believes to have a lock is wrong: too few nodes keep its claim, or another client has it, too. */
-export function isWrong({ hasMajority, rivals }: LockMoment): boolean {
-  return !hasMajority || rivals.length > 0;
-}

@@ -1,7 +1,17 @@
 /** The Web Worker of the playground: receives an address, and sends its run. */
-import { describeFault, type Fault, simulate, type Trace, type Violation } from "@holdfast/simulation";
-import type { Address } from "./address.ts";
+import {
+  describeFault,
+  type Fault,
+  simulate,
+  type TimelineLine,
+  type Trace,
+  timelineLines,
+  type Violation,
+} from "@holdfast/simulation";
+import type { Address, Subject } from "./address.ts";
+import { type Caption, captionsOf } from "./captions.ts";
 import { scenarioOf, toolsOf } from "./scenario-of.ts";
+import { type ShortNames, shortNames, shownLines } from "./short-names.ts";
 
 /** What the worker receives. */
 export interface PlayRequest extends Pick<Address, "subject" | "faults"> {
@@ -18,6 +28,10 @@ export interface PlayedRun {
   readonly faults: readonly FaultInWords[];
   /** The ttl of the clients' locks, in milliseconds. */
   readonly ttlMs: number;
+  /** The run in sentences: what happens, and why it matters. */
+  readonly captions: readonly Caption[];
+  /** The events in words. Requests to several nodes at once are one line, and so are their equal replies. */
+  readonly lines: readonly TimelineLine[];
 }
 
 /** A fault in words. */
@@ -35,10 +49,15 @@ export type PlayReply = { readonly id: number } & ({ readonly run: PlayedRun } |
 export async function play({ id, ...address }: PlayRequest): Promise<PlayReply> {
   try {
     const scenario = await scenarioOf(address);
-    const { trace, violations } = await simulate(scenario, { trace: true, tools: await toolsOf(address.subject) });
-    if (trace === undefined) throw new Error("the run has no trace");
-    const faults = (scenario.faults ?? []).map(inWords);
-    return { id, run: { trace, violations, faults, ttlMs: scenario.settings?.ttlMs ?? defaultTtlMs } };
+    const run = await simulate(scenario, { trace: true, tools: await toolsOf(address.subject) });
+    if (run.trace === undefined) throw new Error("the run has no trace");
+    const { trace, inWords } = namesFor(address.subject, run.trace);
+    const faults = (scenario.faults ?? []).map(faultInWords);
+    const violations = run.violations.map((violation) => ({ ...violation, what: inWords(violation.what) }));
+    const events = trace.events.filter(({ atMs }) => atMs <= trace.endedAtMs);
+    const lines = shownLines(timelineLines(events), trace).map((line) => ({ ...line, what: inWords(line.what) }));
+    const ttlMs = scenario.settings?.ttlMs ?? defaultTtlMs;
+    return { id, run: { trace, violations, faults, ttlMs, captions: captionsOf(trace), lines } };
   } catch (error) {
     return { id, error: error instanceof Error ? error.message : String(error) };
   }
@@ -46,7 +65,12 @@ export async function play({ id, ...address }: PlayRequest): Promise<PlayReply> 
 
 const defaultTtlMs = 1000;
 
-function inWords(fault: Fault): FaultInWords {
+/** A seed keeps the names that `pnpm simulate` prints. */
+function namesFor({ kind }: Subject, trace: Trace): ShortNames {
+  return kind === "seed" ? { trace, inWords: (text) => text } : shortNames(trace);
+}
+
+function faultInWords(fault: Fault): FaultInWords {
   return { kind: fault.kind, atMs: "atMs" in fault ? fault.atMs : undefined, what: describeFault(fault) };
 }
 

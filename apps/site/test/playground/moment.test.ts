@@ -155,18 +155,6 @@ describe("momentAt()", () => {
     expect(moment.nodes.map(({ claims }) => claims.length)).toEqual([1, 1, 1]);
   });
 
-  it("momentAt() tells the last events until the moment, and none after it", async () => {
-    const trace = await traceOf(alone());
-    const { events } = momentAt(trace, 4);
-    expect(events.map(({ what }) => what)).toEqual([
-      "asks A, B, C for file, 1.1",
-      "granted 1.1, fence 1",
-      "has lock 1.1 on file, fence 1",
-      "reads file under lock 1.1",
-    ]);
-    expect(momentAt(trace, 0).events).toHaveLength(1);
-  });
-
   it("momentAt() shows a moment of a large run quickly enough to be drawn", async () => {
     const trace = await traceOf(drawScenario("lock-breaking", 1));
     expect(trace.messages.length).toBeGreaterThan(4000);

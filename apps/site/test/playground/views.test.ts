@@ -5,7 +5,7 @@ import { clientActions, type HandAction, nodeActions } from "../../src/playgroun
 import { outcomeOf } from "../../src/playground/outcome.ts";
 import { stories } from "../../src/playground/stories.ts";
 import { storyTexts } from "../../src/playground/story-texts.ts";
-import { lastIndexUpTo, timeScale } from "../../src/playground/time-scale.ts";
+import { lastIndexUpTo, partedScale, timeScale } from "../../src/playground/time-scale.ts";
 import { holdSpans, uncovered } from "../../src/playground/truth.ts";
 import { type PlayedRun, play } from "../../src/playground/worker.ts";
 
@@ -33,6 +33,20 @@ describe("timeScale()", () => {
   it("timeScale() ends at its first and last moment", () => {
     expect([scale.timeAt(-5), scale.timeAt(1e6)]).toEqual([0, 2000]);
     expect(timeScale([0]).lengthPx).toBe(0);
+  });
+});
+
+describe("partedScale()", () => {
+  it("partedScale() gives each part its length, and compresses quiet stretches within it", () => {
+    const parts = [
+      { fromMs: 0, lengthPx: 50 },
+      { fromMs: 2, lengthPx: 200 },
+    ];
+    const { positionOf, timeAt, lengthPx } = partedScale([0, 1, 3, 2000], parts);
+    expect([positionOf(0), positionOf(2), lengthPx]).toEqual([0, 50, 250]);
+    expect(positionOf(1)).toBeCloseTo(25, 6);
+    expect(positionOf(3)).toBeGreaterThan(60);
+    for (const atMs of [0, 0.5, 2, 700, 2000]) expect(timeAt(positionOf(atMs))).toBeCloseTo(atMs, 6);
   });
 });
 
@@ -85,12 +99,12 @@ describe("outcomeOf()", () => {
     [
       "pause",
       "Two clients believed that they held the lock at the same time. " +
-        "Without fencing, 1 update was lost; with fencing, none: the storage refused token 1753.",
+        "Without fencing, 1 update was lost; with fencing, none: the storage refused token 1.",
     ],
     [
       "late-write-between",
       "2 locks were granted, and no two clients held the lock at the same time. Without fencing, 1 update was lost; " +
-        "with fencing of writes only, 1; with fencing, none: the storage refused token 1753.",
+        "with fencing of writes only, 1; with fencing, none: the storage refused token 1.",
     ],
     [
       "guarded-table",

@@ -1,8 +1,16 @@
-import { drawScenario, simulate } from "@holdfast/simulation";
+import { drawScenario, type Scenario, simulate, type Trace } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
+import { captionsOf } from "../../src/playground/captions.ts";
 import { crashClient, crashNode } from "../../src/playground/free-play.ts";
+import { shortNames } from "../../src/playground/short-names.ts";
 import { stories } from "../../src/playground/stories.ts";
 import { type PlayReply, type PlayRequest, play, serve } from "../../src/playground/worker.ts";
+
+async function traceOf(scenario: Scenario): Promise<Trace> {
+  const { trace } = await simulate(scenario, { trace: true });
+  if (trace === undefined) throw new Error("there is no trace");
+  return trace;
+}
 
 const pause = { subject: { kind: "story", id: "pause" }, faults: [] } as const;
 
@@ -10,10 +18,24 @@ describe("play()", () => {
   it("play() returns the run as plain data", async () => {
     const reply = await play({ id: 7, ...pause });
     const scenario = stories.find(({ id }) => id === "pause")?.scenario ?? { clients: [] };
-    const { trace, violations } = await simulate(scenario, { trace: true });
-    const what = "client 1 is paused for 2000 ms, between looking at its lock and acting";
-    const faults = [{ kind: "pause before acting", atMs: 50, what }];
-    expect(structuredClone(reply)).toEqual({ id: 7, run: { trace, violations, faults, ttlMs: 1000 } });
+    const { trace } = shortNames(await traceOf(scenario));
+    const paused = "client 1 is paused for 2000 ms, between looking at its lock and acting";
+    const faults = [{ kind: "pause before acting", atMs: 50, what: paused }];
+    const what = "lock 1 and lock 2 on file are both believed to be valid";
+    const violations = [{ checker: "mutual exclusion", atMs: trace.leases[1]?.fromMs, what }];
+    const run = { trace, violations, faults, ttlMs: 1000, captions: captionsOf(trace), lines: expect.any(Array) };
+    expect(structuredClone(reply)).toEqual({ id: 7, run });
+  });
+
+  it("play() names only the storages that are drawn in its lines, and no attempts", async () => {
+    const reply = await play({ id: 7, ...pause });
+    const lines = "run" in reply ? reply.run.lines : [];
+    expect(lines.filter(({ who }) => /stor|fenc/i.test(who))).toMatchObject([
+      { who: "With fencing", what: "refuses lock 1, token 1: it was shown token 2" },
+      { who: "Without fencing", what: "loses the update of lock 2 on file: lock 1 had not read it" },
+    ]);
+    expect(lines.filter(({ what }) => /\d\.\d|fence/.test(what))).toEqual([]);
+    expect(lines.map(({ what }) => what)).toContain("makes attempts 2 to 11, not granted");
   });
 
   it("play() puts the faults of the reader last", async () => {
@@ -26,8 +48,7 @@ describe("play()", () => {
     "play() runs a seed with %s faults as the simulation does",
     async (faults) => {
       const reply = await play({ id: 7, subject: { kind: "seed", faults, seed: 4 }, faults: [] });
-      const { trace } = await simulate(drawScenario(faults, 4), { trace: true });
-      expect("run" in reply && reply.run.trace).toEqual(trace);
+      expect("run" in reply && reply.run.trace).toEqual(await traceOf(drawScenario(faults, 4)));
     },
   );
 

@@ -38,12 +38,11 @@ export async function builtPages(): Promise<BuiltPage[]> {
   );
 }
 
-/**
- * Connects the tests of a file to the browser.
- *
- * @returns a function that opens a context, with storage and settings of its own, at the built site, for the present test
- */
-export function useBrowser(): (options?: BrowserContextOptions) => Promise<BrowserContext> {
+/** Opens a context, with storage and settings of its own, at the built site. */
+type OpenContext = (options?: BrowserContextOptions) => Promise<BrowserContext>;
+
+/** Connects the tests of a file to the browser. */
+function connectBrowser(): OpenContext {
   let browser: Browser;
   let site: string;
   beforeAll(async () => {
@@ -59,9 +58,32 @@ export function useBrowser(): (options?: BrowserContextOptions) => Promise<Brows
     await context.addInitScript(() => Object.defineProperty(navigator, "connection", { value: { saveData: true } }));
     // The tests wait for states, which other tests beside them may delay.
     context.setDefaultTimeout(100_000);
+    return context;
+  };
+}
+
+/**
+ * Connects the tests of a file to the browser.
+ *
+ * @returns a function that opens a context for the present test
+ */
+export function useBrowser(): OpenContext {
+  const openContext = connectBrowser();
+  return async (options) => {
+    const context = await openContext(options);
     onTestFinished(() => context.close());
     return context;
   };
+}
+
+/** Returns one wide tab for all tests of a file, as loading a page takes longer than most of what they look at. */
+export function useTab(): () => Page {
+  const openContext = connectBrowser();
+  let tab: Page;
+  beforeAll(async () => {
+    tab = await (await openContext()).newPage();
+  });
+  return () => tab;
 }
 
 /** Shows a page of the site, and waits until its scripts run. */

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { readAddress } from "../../src/playground/address.ts";
+import { captionsOf, captionText } from "../../src/playground/captions.ts";
+import { steps } from "../../src/playground/moment.ts";
+import { paces } from "../../src/playground/player.ts";
+import { introOf, readingScale } from "../../src/playground/reading.ts";
+import { storyTexts } from "../../src/playground/story-texts.ts";
+import { type PlayedRun, play } from "../../src/playground/worker.ts";
+
+const runs = new Map<string, Promise<PlayedRun>>();
+
+function runOf(hash: string): Promise<PlayedRun> {
+  const run = runs.get(hash) ?? simulated(hash);
+  runs.set(hash, run);
+  return run;
+}
+
+async function simulated(hash: string): Promise<PlayedRun> {
+  const address = readAddress(hash);
+  if ("error" in address) throw new Error(address.error);
+  const reply = await play({ id: 1, ...address });
+  if ("error" in reply) throw new Error(reply.error);
+  return reply.run;
+}
+
+/** The sentences of a run, each as it reads at its start. */
+async function told(hash: string): Promise<string[]> {
+  const { captions } = await runOf(hash);
+  return captions.map((caption) => captionText(caption, caption.fromMs));
+}
+
+describe("captionsOf()", () => {
+  it("captionsOf() tells a pause past the ttl", async () => {
+    expect(await told("#story=pause")).toEqual([
+      "Client 1 asks 5 nodes for the lock. It needs 3.",
+      "Client 1 has the lock, with token 1.",
+      "Client 2 wants the lock, too, and must wait.",
+      "Client 1 is paused. Its lock expires in 880 ms.",
+      "The lock expires, and client 1 cannot know.",
+      "Client 2 gets the lock, too, with token 2.",
+      "Client 2 writes, and both storages accept it.",
+      "Client 1 goes on, and writes as if it had the lock.",
+      "The late write of client 1 arrives. Without fencing, the update of client 2 is lost. " +
+        "With fencing, it is refused: its token 1 is older than 2.",
+    ]);
+  });
+
+  it.each([
+    ["late-write", "The network delays the write of client 1. Its lock expires in 880 ms."],
+    ["late-write", "The lock of client 1 expires, and its write is still on its way."],
+    [
+      "late-write-between",
+      "Client 2 writes. Without fencing and with fencing of writes only, the update of client 1 is lost. " +
+        "With fencing, it is accepted.",
+    ],
+    [
+      "guarded-table",
+      "The late write of client 1 arrives. Without fencing and with fencing, the update of client 2 is lost. " +
+        "In the guarded table, it is refused: it shows no token.",
+    ],
+    ["node-clock", "The clock of node C is set forward by 1000 ms. Claims on it end too early."],
+    ["client-clock", "The clock of client 1 is set back by 10000 ms. A second clock still ends its lock in time."],
+    ["client-clock", "Client 1 has the lock, with a higher token: 3."],
+    ["lost-reply", "Replies of C, D and E are lost: client 1 cannot know that they granted."],
+    ["lost-reply", "Client 1 counts too few votes. It frees its claims, and tries again."],
+    ["restart", "Node C is back. It has forgotten its claims, and may grant again."],
+    ["restart-guard", "Node C is back, and does not vote for 1000 ms: what it forgot expires."],
+    ["split-vote", "Client 1, client 2 and client 3 count too few votes. They free their claims, and try again."],
+    ["rolling-restart", "Node E goes down. 4 of 5 are left."],
+    ["rolling-restart", "Node E is back, with what it knew."],
+  ])("captionsOf() says in the story %s: %s", async (id, sentence) => {
+    expect(await told(`#story=${id}`)).toContain(sentence);
+  });
+
+  it("captionsOf() tells a write that a client does not send where its read was refused", async () => {
+    const sentences = await told("#story=node-clock&do=late:1:1:100");
+    expect(sentences.at(-1)).toBe(
+      "Client 1 writes. Without fencing, the update of client 2 is lost. " +
+        "With fencing, it is not sent: the read was refused.",
+    );
+  });
+
+  it("captionsOf() tells the faults of the reader", async () => {
+    const sentences = await told("#play=&do=kill:1:50,cut:2:A:100:500:both,pause:2:700:100,clock:2:900:50");
+    expect(sentences).toContain("Client 1 crashes. Its claims expire in 963 ms.");
+    expect(sentences).toContain("Messages between client 2 and A are lost.");
+    expect(sentences).toContain("Client 2 is paused: none of its code runs.");
+    expect(sentences).toContain("The clock of client 2 is set forward by 50 ms. Its lock ends earlier.");
+  });
+
+  it("captionsOf() tells a run that the simulation has drawn, in order", async () => {
+    const times = captionsOf((await runOf("#lock-breaking=10")).trace).map(({ fromMs }) => fromMs);
+    expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
+    expect((await told("#lock-breaking=10")).join()).not.toMatch(/NaN|Infinity|undefined|\{/);
+  });
+});
+
+describe("readingScale()", () => {
+  it.each(storyTexts.map(({ id }) => [id] as const))(
+    "readingScale() leaves time to read each sentence of %s",
+    async (id) => {
+      const { trace, captions: after } = await runOf(`#story=${id}`);
+      const captions = [{ fromMs: 0, text: introOf({ kind: "story", id }) }, ...after];
+      const { positionOf, lengthPx } = readingScale(steps(trace), captions);
+      const secondsAt = (atMs: number): number => positionOf(atMs) / paces["as you read"].pxPerSecond;
+      for (const [index, { fromMs, text }] of captions.slice(1, -1).entries()) {
+        const shownS = secondsAt(captions[index + 2]?.fromMs ?? 0) - secondsAt(fromMs);
+        expect(text.length / shownS, text).toBeLessThan(20.01);
+      }
+      if (id === storyTexts[0]?.id) expect(lengthPx / paces["as you read"].pxPerSecond).toBeLessThan(20);
+    },
+  );
+});
