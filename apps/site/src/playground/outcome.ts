@@ -8,7 +8,7 @@ import type { PlayedRun } from "./worker.ts";
  * Says how a run ended.
  *
  * @example
- * outcomeOf(run); // "Two clients … Without fencing, 1 update was lost; with fencing, none: the storage refused token 1753."
+ * outcomeOf(run); // "Two clients … Without fencing, 1 update was lost; with fencing, none: the storage refused token 1."
  */
 export function outcomeOf({ trace, violations }: PlayedRun): string {
   const isExclusive = !violations.some(({ checker }) => checker === "mutual exclusion");
