@@ -113,8 +113,8 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   const isTold = options.timeline || options.trace;
   const recorder = new Recorder(isTold ? write : () => {}, scenario.faults.length === 0);
   const strayDice = new Dice(scenario.seed);
+  const tools = { ...(await coreTools(scenario)), ...options.tools };
   await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () => {
-    const tools = { ...coreTools, ...options.tools };
     const stage = setStage(scenario, world, recorder, options.createNode ?? memory, tools);
     if (options.trace) recorder.tracer = new Tracer(traced(stage));
     return playOut(stage);

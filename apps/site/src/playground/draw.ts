@@ -1,4 +1,3 @@
 /** What only seeds need, in a file of its own so that it is loaded for them alone. */
 
-export { heal, migration } from "@holdfast/membership";
 export { drawScenario } from "@holdfast/simulation";

@@ -1,4 +1,4 @@
-import type { Scenario, Tools } from "@holdfast/simulation";
+import type { Scenario } from "@holdfast/simulation";
 import type { Address, Subject } from "./address.ts";
 import { scenarioOfPlay, withFaults } from "./free-play.ts";
 import { stories } from "./stories.ts";
@@ -14,11 +14,4 @@ async function baseOf(subject: Subject): Promise<Scenario> {
   const story = stories.find(({ id }) => id === subject.id);
   if (story === undefined) throw new Error(`there is no story "${subject.id}"`);
   return story.scenario;
-}
-
-/** Returns the parts of core that the operator of a scenario uses. Only seeds have operators. */
-export async function toolsOf(subject: Subject): Promise<Partial<Tools>> {
-  if (subject.kind !== "seed") return {};
-  const { heal, migration } = await import("./draw.ts");
-  return { heal, migration };
 }

@@ -10,7 +10,7 @@ import {
 } from "@holdfast/simulation";
 import type { Address, Subject } from "./address.ts";
 import { type Caption, captionsOf } from "./captions.ts";
-import { scenarioOf, toolsOf } from "./scenario-of.ts";
+import { scenarioOf } from "./scenario-of.ts";
 import { type ShortNames, shortNames, shownLines } from "./short-names.ts";
 
 /** What the worker receives. */
@@ -49,7 +49,7 @@ export type PlayReply = { readonly id: number } & ({ readonly run: PlayedRun } |
 export async function play({ id, ...address }: PlayRequest): Promise<PlayReply> {
   try {
     const scenario = await scenarioOf(address);
-    const run = await simulate(scenario, { trace: true, tools: await toolsOf(address.subject) });
+    const run = await simulate(scenario, { trace: true });
     if (run.trace === undefined) throw new Error("the run has no trace");
     const { trace, inWords } = namesFor(address.subject, run.trace);
     const faults = (scenario.faults ?? []).map(faultInWords);

@@ -1,5 +1,6 @@
 import { type JointSet, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
-import { heal, migration } from "@holdfast/membership";
+import type { heal, migration } from "@holdfast/membership";
+import type { FullScenario } from "../scenario/scenario.ts";
 
 /** The parts of core that a world uses. Tests replace them by wrong variants. */
 export interface Tools {
@@ -11,9 +12,18 @@ export interface Tools {
   readonly createRedlock: (nodes: readonly LockNode[] | JointSet, options: RedlockOptions) => Redlock;
 }
 
-/** The unchanged core. */
-export const coreTools: Tools = {
-  heal,
-  migration,
-  createRedlock: (nodes, options) => new Redlock(nodes, options),
-};
+/** Returns the unchanged core. The functions for operators are loaded only for scenarios with work for an operator. */
+export async function coreTools(scenario: FullScenario): Promise<Tools> {
+  const { heal, migration } = needsOperator(scenario)
+    ? await import("@holdfast/membership")
+    : { heal: unavailable, migration: unavailable };
+  return { heal, migration, createRedlock: (nodes, options) => new Redlock(nodes, options) };
+}
+
+function needsOperator({ membership, faults }: FullScenario): boolean {
+  return membership !== undefined || faults.some((fault) => fault.kind === "node crash" && fault.healed !== undefined);
+}
+
+function unavailable(): never {
+  throw new Error("the scenario has no work for an operator");
+}
