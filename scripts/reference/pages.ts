@@ -16,6 +16,7 @@ import {
   type SignatureReflection,
 } from "typedoc";
 import { MarkdownTheme, MarkdownThemeContext, ModuleRouter } from "typedoc-plugin-markdown";
+import { isCalled } from "./order.ts";
 
 /** Puts `@holdfast/core` on `core/index.md`, with `Lock` at `#lock` and its member `fence` at `#lock-fence`. */
 export class ReferenceRouter extends ModuleRouter {
@@ -81,7 +82,7 @@ export class ReferenceTheme extends MarkdownTheme {
   override getRenderContext(page: Page): MarkdownThemeContext {
     const context = new MarkdownThemeContext(this, page, this.application.options);
     const { getCommentParts } = context.helpers;
-    const { comment, body, member } = context.partials;
+    const { comment, member } = context.partials;
     Object.assign(context.helpers, {
       getCommentParts: (parts: CommentDisplayPart[]) =>
         getCommentParts(parts.map((part) => withFile(withOrigin(part), page))),
@@ -91,7 +92,7 @@ export class ReferenceTheme extends MarkdownTheme {
         comment(withErrors(model, page.project), { ...options, headingLevel: undefined }),
       pageTitle: () => (page.model.isProject() ? "API reference" : page.model.name),
       body: (model: ContainerReflection, options: { headingLevel: number }) =>
-        model.isProject() ? body(model, options) : membersOf(context, model, options),
+        model.isProject() ? modulesOf(context, model) : membersOf(context, model, options),
       member: (model: DeclarationReflection, options: { headingLevel: number }) =>
         paragraphs([alsoExported(model, page.project), member(model, options)]),
       constructor: ({ signatures = [] }: DeclarationReflection, options: { headingLevel: number }) =>
@@ -101,6 +102,19 @@ export class ReferenceTheme extends MarkdownTheme {
     });
     return context;
   }
+}
+
+/** Writes a table of all modules, each with what programs call. */
+function modulesOf(context: MarkdownThemeContext, { children = [] }: ProjectReflection): string {
+  const rows = children.map((module) => {
+    const summary = context.helpers.getCommentParts(module.comment?.summary ?? []).replaceAll("\n", " ");
+    const called = (module.children ?? []).filter(isCalled).map((symbol) => {
+      const name = symbol.kind === ReflectionKind.Function ? `${symbol.name}()` : symbol.name;
+      return `[\`${name}\`](${context.urlTo(symbol)})`;
+    });
+    return `| [${module.name}](${context.urlTo(module)}) | ${summary} | ${called.join(", ")} |`;
+  });
+  return ["| module | what it is | what programs call |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 /** Writes a section for each symbol of a module, or for each member of a symbol. */

@@ -10,13 +10,13 @@ import {
   LogLevel,
   type ProjectReflection,
   ReferenceReflection,
-  type Reflection,
   ReflectionKind,
   RendererEvent,
   type Router,
 } from "typedoc";
 import type { MarkdownApplication } from "typedoc-plugin-markdown";
 import type { ReferenceModule, ReferenceSymbol } from "../../apps/site/src/reference-symbols.ts";
+import { by, distanceFromPrograms, distanceFromUsers } from "./order.ts";
 import { ReferenceRouter, ReferenceTheme } from "./pages.ts";
 
 /** A module that users import. */
@@ -91,7 +91,7 @@ class CollectingLogger extends Logger {
 function arrange(project: ProjectReflection, entryPoints: readonly DocumentationEntryPoint[]): void {
   const files = new Map(entryPoints.map(({ displayName, sourceFile }) => [displayName, sourceFile]));
   for (const { children } of [project, ...(project.groups ?? [])]) {
-    children?.sort(by((module) => [...files.keys()].indexOf(module.name)));
+    children?.sort(by((module) => [...files.keys()].indexOf(module.name))).sort(by(distanceFromPrograms));
   }
   for (const module of project.children ?? []) {
     const comment = commentOf(files.get(module.name)?.text ?? "");
@@ -110,17 +110,6 @@ function arrange(project: ProjectReflection, entryPoints: readonly Documentation
     const text = comment ?? signatures?.[0]?.comment;
     if (text !== undefined) reference.comment = text;
   }
-}
-
-function by<T>(rank: (one: T) => number): (one: T, other: T) => number {
-  return (one, other) => rank(one) - rank(other);
-}
-
-/** Ranks what programs call first, then errors, the types of both, and what only observers and nodes exchange. */
-function distanceFromUsers({ name, kind }: Reflection): number {
-  if (/(Event|Hints|Request|Reply)$/.test(name)) return 4;
-  if (kind === ReflectionKind.Class) return name.endsWith("Error") ? 2 : 0;
-  return kind === ReflectionKind.Interface || kind === ReflectionKind.TypeAlias ? 3 : 1;
 }
 
 function isInherited(member: DeclarationReflection): number {

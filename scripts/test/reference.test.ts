@@ -210,7 +210,9 @@ describe("write()", () => {
   });
 
   it("describes each module on the first page, with the comment at its beginning", () => {
-    expect(pages.get("index.md")).toContain("| [@scope/main](main/index.md) | What the package is for. |");
+    expect(pages.get("index.md")).toContain(
+      "| [@scope/main](main/index.md) | What the package is for. | [`bare()`](main/index.md#bare), [`election()`](main/index.md#election-function) |",
+    );
   });
 
   it("leads from a module that exports a symbol again to the section of this symbol", () => {
