@@ -28,7 +28,8 @@ const OTHER_SPELLINGS = new Set(["typescript", "tsx", "mts", "js", "javascript",
 /**
  * Returns the `ts` blocks of a Markdown page, in order.
  *
- * A block is left out only if its fence gives a reason: "```ts no-run: needs a Cluster of six servers".
+ * A fence may name the tab that shows its block: "```ts [ioredis]". A block is left out only if its fence gives a reason:
+ * "```ts no-run: needs a Cluster of six servers".
  *
  * @throws {Error} if a block is JavaScript or spells `ts` differently, so that no code escapes the tests by accident
  */
@@ -47,7 +48,8 @@ export async function readmeExamples(path: string | URL): Promise<ReadmeExample[
 }
 
 function isExcluded(info: string, where: string): boolean {
-  if (info === "") return false;
+  const isTab = /^\[[^\]]+\]$/.test(info);
+  if (info === "" || isTab) return false;
   if (/^no-run: \S/.test(info)) return true;
   throw new Error(`${where}: "ts ${info}" is not understood; a block that cannot run says "ts no-run: <reason>"`);
 }

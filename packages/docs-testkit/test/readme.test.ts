@@ -28,6 +28,10 @@ describe("readmeExamples()", () => {
     ]);
   });
 
+  it("returns blocks in tabs", async () => {
+    expect(await readmeExamples(await page("```ts [a tab]", "one();", "```"))).toMatchObject([{ code: "one();" }]);
+  });
+
   it("ignores other languages", async () => {
     expect(await readmeExamples(await page("```sh", "ls", "```", "```", "plain", "```"))).toEqual([]);
   });
