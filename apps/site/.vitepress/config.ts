@@ -2,12 +2,16 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig, type Plugin } from "vitepress";
+import { logo } from "../src/brand.ts";
 import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
+import { playStories } from "../src/home/play-stories.ts";
 import { codeTheme } from "../src/pages/code-theme.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
+import { anchorOptions } from "../src/pages/options.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
 import { renderForSearch, searchOptions } from "../src/pages/search.ts";
+import { descriptionOf, writePicture } from "../src/pages/shared.ts";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
 import { referenceModules } from "../src/reference-symbols.ts";
 
@@ -29,16 +33,6 @@ const leanServer: Plugin = {
   load: (id, { ssr } = {}) => (ssr && id === "/@localSearchIndex" ? "export default {}" : null),
 };
 
-/** Keeps what only operators need out of the worker of the playground until a seed needs it. */
-const membershipLater: Plugin = {
-  name: "membership-later",
-  enforce: "pre",
-  resolveId: (id, importer) =>
-    id === "@holdfast/membership" && !importer?.endsWith("/draw.ts")
-      ? resolve(import.meta.dirname, "../src/playground/no-membership.ts")
-      : null,
-};
-
 /**
  * Shortens the list of all pages for the playground, which would be a twentieth of what it loads. The router loads the whole
  * list before it goes to another page.
@@ -55,7 +49,16 @@ function withoutOtherPages(html: string, page: string, outDir: string): string {
   return html.replace(tag, () => `<script>${metadata.replace(list, () => own)}</script>`);
 }
 
-const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#3451b2" d="M4 7V5a4 4 0 0 1 8 0v2h1v7H3V7zm2 0h4V5a2 2 0 0 0-4 0z"/></svg>`;
+/** The repository in a browser, without `.git`; undefined until the manifest names it. */
+const { repository, homepage = "" }: Manifest = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
+const repositoryUrl = repository?.replace(/(\.git)?\/?$/, "");
+
+/** The part of the root manifest that the site uses. */
+interface Manifest {
+  readonly repository?: string;
+  /** The address of the site, which pictures in other places need. */
+  readonly homepage?: string;
+}
 
 /** The site's pages are the Markdown files of the repository, where they are. */
 export default defineConfig({
@@ -68,7 +71,7 @@ export default defineConfig({
   // Otherwise each page contains the list of all pages, and the navigation of all of them.
   metaChunk: true,
   lang: "en",
-  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  head: [["link", { rel: "icon", href: logo }]],
   title: "Holdfast",
   description: "Distributed locks for TypeScript that state what they guarantee, and keep it.",
   markdown: {
@@ -79,16 +82,39 @@ export default defineConfig({
     languageAlias: { cron: "sh" },
     config: async (md) => {
       linkPages(md, root);
+      playStories(md);
+      anchorOptions(md);
       linkSymbols(md, reference);
       drawPictures(md, await loadDraw());
     },
   },
   themeConfig: {
-    nav,
+    logo,
+    nav: [...nav, ...(repositoryUrl === undefined ? [] : [{ text: "Repository", link: repositoryUrl }])],
+    ...(repositoryUrl !== undefined && { editLink: { pattern: `${repositoryUrl}/edit/main/:path` } }),
+    footer: {
+      message: 'Released under the <a href="/source/license">MIT licence</a>. <a href="/security">Security</a>',
+    },
     sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions }, _render: renderForSearch } },
+    search: {
+      provider: "local",
+      options: { miniSearch: { searchOptions }, _render: renderForSearch },
+    },
     notFound: { linkLabel: "Take me home" },
+  },
+  transformPageData: ({ description, filePath }, { siteConfig }) => ({
+    description: description || descriptionOf(readFileSync(resolve(siteConfig.srcDir, filePath), "utf8")),
+  }),
+  transformHead: async ({ page, pageData, title, description, siteConfig }) => {
+    const isSource = page.startsWith("source/");
+    const picture = await (isSource ? "/social/index.png" : writePicture(page, pageData.title, siteConfig.outDir));
+    return [
+      ["meta", { property: "og:title", content: title }],
+      ["meta", { property: "og:description", content: description }],
+      ["meta", { property: "og:image", content: `${homepage}${picture}` }],
+      ["meta", { name: "twitter:card", content: "summary_large_image" }],
+    ];
   },
   transformHtml: (code, _id, { page, siteConfig }) =>
     page === "playground.md" ? withoutOtherPages(code, page, siteConfig.outDir) : undefined,
@@ -103,11 +129,11 @@ export default defineConfig({
         },
         // Parts of the theme that no page uses: home pages, teams, links to other sites, and another search.
         {
-          find: /^\.\/(components\/)?VP(Home|Team|Sponsors|NavBarSocial|NavScreenSocial|NavBarTrans|NavScreenTrans|Carbon|Algolia)\w*\.vue$/,
+          find: /^\.\/(components\/)?VP(Home|Page|Team|Sponsors|Social|Badge|NavBarSocial|NavBarTrans|NavBarMenuGroup|NavScreenSocial|NavScreenTrans|NavScreenMenuGroup|DocFooterLastUpdated|Carbon|Algolia)\w*\.vue$/,
           replacement: resolve(import.meta.dirname, "theme/nothing.ts"),
         },
         {
-          find: /^\.\/styles\/components\/vp-(sponsor|code-group)\.css$/,
+          find: /^\.\/styles\/components\/(custom-block|vp-sponsor)\.css$/,
           replacement: resolve(import.meta.dirname, "theme/nothing.ts"),
         },
         { find: "@docsearch/css", replacement: resolve(import.meta.dirname, "theme/nothing.ts") },
@@ -116,7 +142,7 @@ export default defineConfig({
     ssr: { resolve: { conditions: ["@holdfast/source"] } },
     // Private fields stay as they are, and nothing here needs Vue's older way to write components.
     build: { target: "es2022" },
-    worker: { format: "es", plugins: () => [membershipLater] },
+    worker: { format: "es" },
     define: { __VUE_OPTIONS_API__: "false" },
     // Bundled by itself while serving, it would bring a second Vue.
     optimizeDeps: { exclude: ["vue/jsx-runtime"] },

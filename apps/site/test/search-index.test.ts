@@ -1,16 +1,32 @@
+import MarkdownIt from "markdown-it";
+import type { MarkdownRenderer } from "vitepress";
 import { expect, test } from "vitest";
+import { anchorOptions } from "../src/pages/options.ts";
 import { renderForSearch } from "../src/pages/search.ts";
+
+type Environment = Parameters<typeof renderForSearch>[1];
 
 /** Returns what the search learns of a section with this anchor. */
 function indexed(relativePath: string, anchor: string): string {
   const html = `<h2 id="${anchor}">Title</h2><p>Text.</p>`;
   const renderer = { options: {}, set: () => {}, render: () => html };
-  return renderForSearch("", { relativePath } as Parameters<typeof renderForSearch>[1], renderer);
+  return renderForSearch("", { relativePath } as Environment, renderer);
 }
 
-test("renderForSearch() leaves out types of client libraries in the reference, and no other section", () => {
-  expect(indexed("reference/ioredis/index.md", "ioredisclient")).toBe("");
-  expect(indexed("reference/ioredis/index.md", "ioredisnode")).toContain("Text.");
-  expect(indexed("fenced-storage/index.md", "sqlite")).toContain("Text.");
-  expect(indexed("postgres/index.md", "pgbouncer")).toContain("Text.");
+test("renderForSearch() leaves out internals in the reference, and no other section", () => {
+  expect(indexed("apps/site/reference/ioredis/index.md", "ioredisclient")).toBe("");
+  expect(indexed("apps/site/reference/redis/index.md", "exported-again")).toBe("");
+  expect(indexed("apps/site/reference/ioredis/index.md", "ioredisnode")).toContain("Text.");
+  expect(indexed("apps/fenced-storage/README.md", "sqlite")).toContain("Text.");
+  expect(indexed("packages/postgres/README.md", "pgbouncer")).toContain("Text.");
+});
+
+test("renderForSearch() adds a section for each row of a table of options", () => {
+  const md = new MarkdownIt() as unknown as MarkdownRenderer;
+  anchorOptions(md);
+  const table = (first: string) => `| ${first} | meaning |\n| --- | --- |\n| \`ttlMs\`, \`other\` | how long |\n`;
+  const page = table("option") + "\n\n" + table("option") + "\n\n" + table("method");
+  expect(md.render(page).match(/<tr id="[^"]*">/g)).toEqual(['<tr id="ttlms">']);
+  const html = renderForSearch(page, { relativePath: "packages/core/README.md" } as Environment, md);
+  expect(html).toMatch(/<h2 id="ttlms"><code>ttlMs<\/code>.*<a href="#ttlms">.*ttl Ms.*how long/s);
 });

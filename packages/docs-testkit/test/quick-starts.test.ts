@@ -19,6 +19,15 @@ it("the README's quick start is the first one of docs/start.md", () => {
   expect(short?.code).toBe(memory);
 });
 
+it("the first page of the site shows the quick starts of packages, whose READMEs are run", async () => {
+  const shown = await readmeExamples(resolve(root, "apps/site/pages/index.md"));
+  const packages = ["ioredis", "node-redis", "postgres", "memory"];
+  const quickStarts = packages.map(
+    async (name) => (await readmeExamples(resolve(root, `packages/${name}/README.md`)))[0],
+  );
+  expect(shown.map(({ code }) => code)).toEqual((await Promise.all(quickStarts)).map((example) => example?.code));
+});
+
 it("the first quick start runs unchanged", { timeout: 90_000 }, async () => {
   const printed = await runExample(memory ?? "", resolve(root, "packages/memory"));
   expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);

@@ -1,6 +1,6 @@
 import type { Theme } from "vitepress";
 import DefaultTheme from "vitepress/theme-without-fonts";
-import { defineAsyncComponent, onMounted } from "vue";
+import { defineAsyncComponent, hydrateOnVisible, onMounted } from "vue";
 import { describeSidebar } from "./accessibility.ts";
 import "./style.css";
 import "../../src/charts/charts.css";
@@ -9,11 +9,14 @@ const theme: Theme = {
   extends: DefaultTheme,
   setup: () => onMounted(describeSidebar),
   enhanceApp({ app }) {
-    // A layout of its own, loaded only by the page that names it.
+    // Loaded only by the pages that name them, and the story when a reader sees it.
+    const load = () => import("../../src/playground/index.ts");
     app.component(
       "Playground",
-      defineAsyncComponent(() => import("../../src/playground/playground.tsx")),
+      defineAsyncComponent(async () => (await load()).Playground),
     );
+    const loader = async () => (await load()).LiveStory;
+    app.component("LiveStory", defineAsyncComponent({ loader, hydrate: hydrateOnVisible() }));
   },
 };
 

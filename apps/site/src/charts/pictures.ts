@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import type { Chart, ChartParts, Figures } from "@holdfast/app-kit/charts";
 import { tsImport } from "tsx/esm/api";
 import type { MarkdownRenderer } from "vitepress";
-import { figureHtml } from "./html.ts";
+import { figureHtml, type PageChart } from "./html.ts";
 
 /** Draws a chart. */
 export type Draw = (figures: Figures, chart: Chart) => ChartParts;
@@ -27,29 +27,27 @@ interface MarkdownToken {
 }
 
 /**
- * A plugin of markdown-it: replaces each picture that `figures.json`, in the folder of its page, lists as a chart. Of pictures
+ * A plugin of markdown-it: replaces each picture of a chart that `figures.json`, of its report, lists. Of pictures
  * that follow each other, a reader chooses one. The index of the search does without charts.
  */
 export function drawPictures(md: MarkdownRenderer, draw: Draw): void {
   md.core.ruler.push("draw_pictures", (state) => {
     const { realPath } = state.env as { readonly realPath?: string };
     if (realPath === undefined) return;
-    const folder = dirname(realPath);
-    const figures = figuresIn(folder);
-    if (figures === undefined) return;
     const drawn: typeof state.tokens = [];
-    let run: Chart[] = [];
+    let run: PageChart[] = [];
     const endRun = (): void => {
       if (run.length === 0) return;
       const html = new state.Token("html_block", "", 0);
-      html.content = figureHtml(run.map((chart) => ({ ...draw(figures, chart), id: idOf(chart.file) })));
+      html.content = figureHtml(run);
       drawn.push(html);
       run = [];
     };
     for (let index = 0; index < state.tokens.length; index++) {
-      const chart = chartAt(state.tokens, index, folder, figures);
-      if (chart !== undefined) {
-        run.push(chart);
+      const source = pictureAt(state.tokens, index);
+      const found = source === undefined ? undefined : chartOf(join(dirname(realPath), source));
+      if (found !== undefined) {
+        run.push({ ...draw(found.figures, found.chart), id: idOf(found.chart.file) });
         index += 2; // the picture and the end of its paragraph
         continue;
       }
@@ -62,19 +60,23 @@ export function drawPictures(md: MarkdownRenderer, draw: Draw): void {
   });
 }
 
-/** Returns the figures beside a page; undefined if there are none. */
-function figuresIn(folder: string): Figures | undefined {
-  const file = join(folder, "figures.json");
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Figures) : undefined;
+/** Returns the figures and the chart of a picture; undefined if it is not that of a chart. */
+function chartOf(picture: string): { readonly figures: Figures; readonly chart: Chart } | undefined {
+  const report = [dirname(picture), dirname(dirname(picture))].find((folder) =>
+    existsSync(join(folder, "figures.json")),
+  );
+  if (report === undefined) return undefined;
+  const figures = JSON.parse(readFileSync(join(report, "figures.json"), "utf8")) as Figures;
+  const chart = figures.charts.find((one) => one.file === relative(report, picture));
+  return chart && { figures, chart };
 }
 
-/** Returns the chart that a paragraph consists of; undefined if it is not a picture of one. */
-function chartAt(tokens: readonly Token[], index: number, folder: string, figures: Figures): Chart | undefined {
+/** Returns the address of the picture that a paragraph consists of; undefined if it is not a picture. */
+export function pictureAt(tokens: readonly Token[], index: number): string | undefined {
   const [start, content] = [tokens[index], tokens[index + 1]];
   const [image, ...others] = content?.children ?? [];
   if (start?.type !== "paragraph_open" || image?.type !== "image" || others.length > 0) return undefined;
-  const file = relative(folder, join(folder, image.attrGet("src") ?? ""));
-  return figures.charts.find((chart) => chart.file === file);
+  return image.attrGet("src") ?? undefined;
 }
 
 function idOf(file: string): string {

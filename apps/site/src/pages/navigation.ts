@@ -13,7 +13,8 @@ export const nav: DefaultTheme.NavItem[] = [
 /** The pages beside every page, in groups. */
 const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Start: {
-    Holdfast: "/",
+    Home: "/",
+    Overview: "/overview",
     "Getting started": "/start",
     "The lock": "/core/",
     Recipes: "/recipes/",
@@ -22,6 +23,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Demo: "/demo/",
   },
   Guarantees: {
+    "Why another lock library": "/why",
     "Choosing a lock": "/guarantees",
     "Storage that refuses stale writers": "/fenced-storage/",
     "Tables that refuse stale writers": "/guarded-tables",

@@ -2,7 +2,7 @@
 
 /** Where files become pages: the first pattern that matches a file's path decides. */
 const rules: readonly (readonly [pattern: RegExp, page: string])[] = [
-  [/^README\.md$/, "index.md"],
+  [/^README\.md$/, "overview.md"],
   [/^ARCHITECTURE\.md$/, "contributing/architecture.md"],
   [/^CONTRIBUTING\.md$/, "contributing/index.md"],
   [/^RELEASING\.md$/, "contributing/releasing.md"],

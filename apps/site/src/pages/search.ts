@@ -1,5 +1,8 @@
 /** What the site's search finds, and how it ranks it. */
 import type { MarkdownEnv } from "vitepress";
+import { sidebar } from "./navigation.ts";
+import { optionsAsSections } from "./options.ts";
+import { pageOf, routeOf } from "./routes.ts";
 
 /** The part of markdown-it that is used here. */
 interface Renderer {
@@ -15,26 +18,52 @@ export function renderForSearch(text: string, env: MarkdownEnv, md: Renderer): s
   const html = md.render(text, env);
   md.set({ highlight });
   if (env.frontmatter?.search === false) return "";
-  return env.relativePath.startsWith("reference/") ? html.replace(typesOfClients, "") : html;
+  const page = pageOf(env.relativePath);
+  const shown = page.startsWith("reference/") ? html.replace(internals, "") : withName(html, page);
+  return shown + optionsAsSections(shown);
 }
 
-/** The sections of types that describe what an adapter uses of its client library. Programs do not name them. */
-const typesOfClients =
-  /<h2 id="(?:ioredis|mysql|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver).*?(?=<h2 |$)/gs;
+/**
+ * The sections of the reference that programs never name: types that describe what an adapter uses of its client library, the
+ * connection of Redis adapters, what a rival process exchanges, and lists of symbols that have their section elsewhere.
+ */
+const internals = new RegExp(
+  `<h2 id="(?:${[
+    "(?:ioredis|mysql|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver)",
+    "(?:address|clientevents|cluster|fencedaction|fencedconnection|locknames|randomname|redisconnection|redisnodeoptionnames)",
+    "(?:redissubscriber|runstatement|scriptcall|servername|tagofslot|watchclient|watchedclient)",
+    "(?:openedrival|rival|exported-again)",
+  ].join("|")}).*?(?=<h2 |$)`,
+  "gs",
+);
 
 /** The options of MiniSearch. */
 export const searchOptions = {
+  /** Allows for one slip in words of seven letters: `jest` is not `nest`. */
+  fuzzy: 0.15,
   /** Every word has to be there. */
   combineWith: "AND" as const,
   /**
-   * Ranks guides first, and pages for few readers last. The function becomes text in every page: it may use nothing from
-   * outside.
+   * Ranks pages with the word in their title first, then those for most readers, and pages for few readers last. The
+   * function becomes text in every page: it may use nothing from outside.
    */
-  boostDocument(route: string): number {
-    if (/^\/(contributing|migrating)\//.test(route)) return 0.3;
-    if (/^\/reference\/simulation\//.test(route)) return 0.3;
-    if (/^\/(evidence|reference)\//.test(route)) return 0.5;
-    const isGuide = /^\/[^/]+$/.test(route);
-    return isGuide ? 2 : 1;
+  boostDocument(route: string, word: string, { title, titles }: Titles = {}): number {
+    const isTitled = (titles?.[0] ?? title ?? "").toLowerCase().includes(word);
+    const few = /^\/(bench|chaos|cli|contributing|demo|evidence|interop|reference|simulate|simulation)\//.test(route);
+    const some = /^\/(conformance|custom-adapter|membership|migrating|overview|redis\/|why)/.test(route);
+    const readers = few ? 0.3 : some ? 0.6 : route.startsWith("/core/") ? 3 : 2;
+    return readers * (isTitled ? 3 : 1);
   },
 };
+
+/** What the index keeps of a section: its title, and those of the sections around it, the page's first. */
+interface Titles {
+  readonly title?: string;
+  readonly titles?: readonly string[];
+}
+
+/** Adds to the title of a package's page what the navigation calls it: few readers look for `@holdfast/mysql`. */
+function withName(html: string, page: string): string {
+  const name = sidebar.flatMap(({ items }) => items).find(({ link }) => link === routeOf(page))?.text;
+  return name === undefined ? html : html.replace(/(<h1[^>]*>)(?=@holdfast\/)/, `$1${name}: `);
+}

@@ -34,8 +34,8 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** Files with more characters are shown without colors, which would make the page ten times as large. */
-const mostColored = 50_000;
+/** Files with more characters are shown without colors, which would make the page five times as large. */
+const mostColored = 5_000;
 
 function filePage(file: string): string {
   const text = readFileSync(join(root, file), "utf8");

@@ -66,9 +66,13 @@ const addressEveryMs = 500;
 
 const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id ?? "" }, faults: [], atMs: undefined };
 
-/** Creates the state of a mounted page. On a server it stays at the start of the first story, without a run. */
+/**
+ * Creates the state of a mounted page. On a server it stays at the start of the first story, without a run.
+ *
+ * @param story the story to show on a page whose address says nothing about a run
+ */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a composable is a list of functions that share its state
-export function useSession(): Session {
+export function useSession(story?: string): Session {
   const address = shallowRef<Address>(firstAddress);
   const error = ref<string>();
   const run = shallowRef<PlayedRun>();
@@ -90,7 +94,7 @@ export function useSession(): Session {
   const isRead = computed(() => pace.value === "as you read");
   const paceScale = computed(() => (isRead.value ? readingScale(stepList.value, captions.value) : scale.value));
   const stops = computed(() => (isRead.value ? captionTimes.value : stepList.value));
-  const bar = addressBar(hashNow, load);
+  const bar = story === undefined ? addressBar(hashNow, load) : noAddressBar;
   let simulator: ReturnType<typeof startSimulator> | undefined;
   let unreadable: string | undefined;
 
@@ -206,7 +210,7 @@ export function useSession(): Session {
   });
   onMounted(() => {
     bar.listen();
-    load(location.hash);
+    load(story === undefined ? location.hash : `#story=${story}`);
   });
   onBeforeUnmount(() => {
     stop();
@@ -219,6 +223,9 @@ export function useSession(): Session {
     ...{ open, change, seek, step, toggle, link: bar.flush },
   };
 }
+
+/** Stands for the address of a page that does not follow the state. */
+const noAddressBar = { listen() {}, update() {}, flush: (): string => location.href, push() {}, close() {} };
 
 /** The address of the page: it follows the state, and the state follows it when the reader goes back, or enters another. */
 function addressBar(hashNow: () => string, load: (hash: string) => void) {
