@@ -32,7 +32,7 @@ export class ReferenceRouter extends ModuleRouter {
   }
 
   override getIdealBaseName(module: Reflection): string {
-    return module.isProject() ? "index" : `${module.name.replace(/^@[^/]+\//, "")}/index`;
+    return module.isProject() ? "index" : `${withoutScope(module)}/index`;
   }
 
   protected override getPageKind(target: RouterTarget): PageKind | undefined {
@@ -56,6 +56,10 @@ export class ReferenceRouter extends ModuleRouter {
     this.anchors.set(target, anchor);
     this.fullUrls.set(target, `${this.getFullUrl(module)}#${anchor}`);
   }
+}
+
+function withoutScope({ name }: Reflection): string {
+  return name.replace(/^@[^/]+\//, "");
 }
 
 /** Whether the name of another symbol, such as `Election` beside `election`, differs only in its case. */
@@ -112,9 +116,10 @@ function modulesOf(context: MarkdownThemeContext, { children = [] }: ProjectRefl
       const name = symbol.kind === ReflectionKind.Function ? `${symbol.name}()` : symbol.name;
       return `[\`${name}\`](${context.urlTo(symbol)})`;
     });
-    return `| [${module.name}](${context.urlTo(module)}) | ${summary} | ${called.join(", ")} |`;
+    return `| [${withoutScope(module)}](${context.urlTo(module)}) | ${summary} | ${called.join(", ")} |`;
   });
-  return ["| module | what it is | what programs call |", "| --- | --- | --- |", ...rows].join("\n");
+  const head = "Import each as `@holdfast/` and its name.\n";
+  return [head, "| module | what it is | what programs call |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 /** Writes a section for each symbol of a module, or for each member of a symbol. */

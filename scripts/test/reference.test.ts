@@ -211,7 +211,7 @@ describe("write()", () => {
 
   it("describes each module on the first page, with the comment at its beginning", () => {
     expect(pages.get("index.md")).toContain(
-      "| [@scope/main](main/index.md) | What the package is for. | [`bare()`](main/index.md#bare), [`election()`](main/index.md#election-function) |",
+      "| [main](main/index.md) | What the package is for. | [`bare()`](main/index.md#bare), [`election()`](main/index.md#election-function) |",
     );
   });
 
