@@ -97,10 +97,7 @@ export default defineConfig({
     },
     sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
     outline: [2, 3],
-    search: {
-      provider: "local",
-      options: { miniSearch: { searchOptions }, _render: renderForSearch },
-    },
+    search: { provider: "local", options: { miniSearch: { searchOptions }, _render: renderForSearch } },
     notFound: { linkLabel: "Take me home" },
   },
   transformPageData: ({ description, filePath }, { siteConfig }) => ({
