@@ -40,7 +40,7 @@ const searches = {
   "advisory lock": "/migrating/from-pg-advisory-locks",
   "redis-semaphore": "/migrating/from-redis-semaphore",
   "own adapter": "/custom-adapter/",
-  "split vote": "/playground",
+  playground: "/playground",
 };
 
 /** The part of a built index that a search returns. */
