@@ -100,8 +100,12 @@ export default defineConfig({
     search: { provider: "local", options: { miniSearch: { searchOptions }, _render: renderForSearch } },
     notFound: { linkLabel: "Take me home" },
   },
-  transformPageData: ({ description, filePath }, { siteConfig }) => ({
-    description: description || descriptionOf(readFileSync(resolve(siteConfig.srcDir, filePath), "utf8")),
+  transformPageData: ({ description, filePath, frontmatter }) => ({
+    description: description || descriptionOf(readFileSync(resolve(root, filePath), "utf8")),
+    // Programs write these pages.
+    ...(/^(docs\/generated|apps\/site\/reference)\//.test(filePath) && {
+      frontmatter: { ...frontmatter, editLink: false },
+    }),
   }),
   transformHead: async ({ page, pageData, title, description, siteConfig }) => {
     const isSource = page.startsWith("source/");

@@ -26,7 +26,8 @@ test("each page has a description, and a picture of its own for links to it, exc
     const [, description] = /<meta name="description" content="([^"]+)"/.exec(html) ?? [];
     const [, picture = ""] = /<meta property="og:image" content="([^"]+)"/.exec(html) ?? [];
     expect(description, route).toBeTruthy();
-    expect((await readFile(join(dist, picture))).subarray(1, 4).toString(), route).toBe("PNG");
+    const { pathname } = new URL(picture, "http://the.site");
+    expect((await readFile(join(dist, pathname))).subarray(1, 4).toString(), route).toBe("PNG");
     if (!route.startsWith("/source/")) pictures.set(picture, route);
   }
   expect(pictures.size).toBe(pages.filter(({ route }) => !route.startsWith("/source/")).length);
