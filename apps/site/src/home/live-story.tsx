@@ -29,11 +29,11 @@ const LiveStory: DefineSetupFnComponent<object> = defineComponent(() => {
     else session.toggle();
   });
   return () => {
-    const { run, moment, atMs, isPlaying, toggle } = session;
+    const { run, moment, caption, atMs, isPlaying, toggle } = session;
     const isOver = run.value !== undefined && atMs.value >= run.value.trace.endedAtMs;
     return (
       <div class="playground live-story" ref={root} data-live-story>
-        <p class="told">{isOver && run.value ? outcomeOf(run.value) : story?.watch}</p>
+        <p class="told">{isOver && run.value ? outcomeOf(run.value) : caption.value}</p>
         {run.value && moment.value && (
           <Picture trace={run.value.trace} moment={moment.value} target={undefined} choose={() => {}} />
         )}
