@@ -134,8 +134,7 @@ function commandTrials({ directory, commands }: ConsumerProject, runtime: Runtim
     async attempt() {
       const [args, output] = uses[subject] ?? [[], "nothing, as no trial is written for it"];
       const printed = await runPrinting(runtime, [command, ...args], directory);
-      if (printed.trim() !== output)
-        throw new Error(`${runtime.name}: ${command} printed ${JSON.stringify(printed)}`);
+      if (printed.trim() !== output) throw new Error(`${runtime.name}: ${command} printed ${JSON.stringify(printed)}`);
     },
   }));
 }

@@ -8,7 +8,17 @@ import { runExample } from "../src/index.ts";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Packages whose examples run without servers. Those of the others are in their READMEs, too, which are run. */
-const runnable = ["core", "cron", "history", "membership", "memory", "nest", "opentelemetry", "simulation", "web-locks"];
+const runnable = [
+  "core",
+  "cron",
+  "history",
+  "membership",
+  "memory",
+  "nest",
+  "opentelemetry",
+  "simulation",
+  "web-locks",
+];
 
 const core = "@holdfast/core";
 
