@@ -45,7 +45,7 @@ const hasMemoryDisk = existsSync("/dev/shm") && statfsSync("/dev/shm").bavail * 
 const special: Readonly<Record<string, { folders: readonly string[]; test: UserWorkspaceConfig["test"] }>> = {
   core: {
     folders: ["packages/core", "packages/membership"],
-    test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] },
+    test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/nobody-sleeps-forever.ts")] },
   },
   "virtual-time": {
     folders: ["packages/cron", "packages/memory", "packages/nest", "packages/opentelemetry", "packages/web-locks"],

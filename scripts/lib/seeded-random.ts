@@ -1,9 +1,14 @@
 /**
  * A setup file of vitest for tests on a virtual clock: each test draws the same random numbers in every run, so that a
  * random delay never decides whether it passes. `HOLDFAST_FUZZ_SEED` draws others.
+ *
+ * Each file has its own modules: core draws the bytes of owners ahead. Those that an earlier file has left would be drawn
+ * again, and two locks would have one owner.
  */
-import { afterAll, beforeEach } from "vitest";
+import { afterAll, beforeEach, vi } from "vitest";
 import { fuzzSeed } from "../../packages/testkit/src/fuzz-seed.ts";
+
+vi.resetModules();
 
 const original = { random: Math.random, getRandomValues: crypto.getRandomValues };
 

@@ -96,7 +96,7 @@ async function openVitest(
       watch: false,
       reporters: [{}],
       exclude: slow.map((name) => `**/${name}.test.ts`),
-      setupFiles: [join(scripts, "lib/seeded-random.ts"), join(packages, "core/test/support/own-modules.ts")],
+      setupFiles: [join(scripts, "lib/seeded-random.ts"), join(packages, "core/test/support/nobody-sleeps-forever.ts")],
       runner: join(scripts, "mutants/test-runner.ts"),
       isolate: false,
       pool: { name: "mutant", createPoolWorker: (options) => new MutantThread(options, limitMs) },

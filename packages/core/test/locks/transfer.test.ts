@@ -42,6 +42,7 @@ describe("transfer()", () => {
     const told = it.events.filter(([name]) => name !== "attemptSettled").map(([name, event]) => [name, event]);
     expect(told).toMatchObject([
       ["acquired", {}],
+      ["releasing", { owner: lock.owner }],
       ["released", { owner: lock.owner, handedOver: true, confirmed: true }],
     ]);
   });

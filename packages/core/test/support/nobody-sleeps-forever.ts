@@ -1,11 +1,7 @@
-/**
- * Gives each test file its own modules: core draws random bytes ahead, so that seeded tests would otherwise depend on the
- * files before them. In each test, checks W8 after every step of a virtual clock: nobody sleeps forever.
- */
-import { beforeEach, vi } from "vitest";
+/** Checks W8 in each test, after every step of a virtual clock: nobody sleeps forever. */
+import { beforeEach } from "vitest";
 
-vi.resetModules();
-
+// The file has modules of its own, which an import above would load too early.
 const { VirtualClock } = await import("@holdfast/testkit");
 const { watchForSleepers } = await import("@holdfast/testkit/sleepers");
 
