@@ -54,8 +54,7 @@ export const runCommand: CommandModule<object, RunArguments> = {
         .usage("$0 run [resource..] [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
         .positional("resource", { type: "string", describe: "The resources; several are locked together" })
         .example("$0 run backup --wait 2m -- ./backup.sh", "")
-        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", "")
-        .example('$0 run --ticket "$TICKET" -- ./report', ""),
+        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", ""),
       lockOptions,
     ) as unknown as Argv<RunArguments>,
   handler: async (args) => {
