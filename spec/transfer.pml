@@ -26,8 +26,9 @@
 #define GUARDING 1
 #define CHECKING 2
 #define TAKING 3
-#define HOLDING 4
-#define ENDED 5
+#define FAILED 4
+#define HOLDING 5
+#define ENDED 6
 
 byte holder[NODES];
 byte guard[NODES]; /* 1 + the client that has it, or 0 */
@@ -36,7 +37,7 @@ byte heard; /* those that the old holder has heard meanwhile */
 byte stage[CLIENTS];
 byte heardBy[CLIENTS]; /* the nodes that a client has heard in this stage */
 byte checked[CLIENTS]; /* the nodes that have told a client that they hold the ticket */
-bit isTaking[CLIENTS]; /* its takeover was sent */
+bit isTaking[CLIENTS]; /* its takeover was sent, and may be in flight */
 byte adopted;
 bit strangerHadIt;
 bit isDrained; /* no request of the transfer is in flight any more */
@@ -71,13 +72,6 @@ inline transfer() {
   :: else
   fi
 }
-
-/* A claim is as good as its ttl: the guard outlives the ticket on the nodes that the transfer rests on. */
-#ifdef GUARD_TOO_SHORT
-#define GUARD_MAY_END true
-#else
-#define GUARD_MAY_END (isDrained && (HELD_BY(TICKET) & moved) == 0)
-#endif
 
 #ifdef OWNER_KEPT
 #define TICKET_OWNER OLD
@@ -127,14 +121,16 @@ inline adopt() {
            adopted++;
            assert(adopted == 1);
            assert(!strangerHadIt);
-           enter(HOLDING)
+           enter(HOLDING);
+           releaseGuard()
         :: else
         fi
      :: else
      fi
-  :: stage[c] == HOLDING -> enter(ENDED) /* it releases */
-  :: stage[c] > IDLE && stage[c] < HOLDING -> giveUp()
-  :: stage[c] == ENDED && holder[n] == CLIENT(c) -> holder[n] = NOBODY
+  :: stage[c] == HOLDING && isDrained -> enter(ENDED) /* it releases */
+  :: stage[c] > IDLE && stage[c] < FAILED && (isDrained || !isTaking[c]) -> giveUp()
+  :: (stage[c] == FAILED || stage[c] == ENDED) && holder[n] == CLIENT(c) -> holder[n] = NOBODY
+  :: isTaking[c] && stage[c] >= FAILED && holder[n] == TICKET -> holder[n] = NOBODY
   :: else
   fi
 }
@@ -146,7 +142,7 @@ inline hear() {
   fi
 }
 
-/* Once it has sent a takeover, a client leaves the guard to its ttl: the takeover may arrive late, and end the ticket. */
+/* Once a client has sent a takeover that fails, it leaves the guard to its ttl: the takeover may arrive late. */
 #ifdef GUARD_RELEASED
 #define LEAVES_GUARD false
 #else
@@ -154,13 +150,21 @@ inline hear() {
 #endif
 
 inline giveUp() {
+  if
+  :: !LEAVES_GUARD -> releaseGuard()
+  :: else
+  fi;
+  enter(FAILED)
+}
+
+/* A release that is lost is one of a guard that ends later. */
+inline releaseGuard() {
   for (n : 0 .. NODES - 1) {
     if
-    :: guard[n] == 1 + c && !LEAVES_GUARD -> guard[n] = 0
+    :: guard[n] == 1 + c -> guard[n] = 0
     :: true
     fi
   }
-  enter(ENDED)
 }
 
 inline stranger() {
@@ -173,7 +177,10 @@ inline stranger() {
   assert(!(IS_QUORUM(HELD_BY(STRANGER)) && (stage[0] == HOLDING || stage[1] == HOLDING)))
 }
 
-/* Where a client relies on what it has checked, the end of the ticket there is the end of its attempt. */
+/*
+ * Where a client relies on what it has checked, the end of the ticket there is the end of its attempt. So is the end of its
+ * guard anywhere: a client trusts its guard for less than its ttl. None of its requests arrives after that.
+ */
 inline expire() {
   if
   :: isDrained && holder[n] == TICKET ->
@@ -181,12 +188,26 @@ inline expire() {
 #ifndef CHECK_TOO_SHORT
      for (c : 0 .. CLIENTS - 1) {
        if
-       :: (stage[c] == CHECKING || stage[c] == TAKING) && (checked[c] & BIT) -> enter(ENDED)
+       :: (stage[c] == CHECKING || stage[c] == TAKING) && (checked[c] & BIT) -> enter(FAILED)
        :: else
        fi
      }
 #endif
-  :: guard[n] > 0 && GUARD_MAY_END -> guard[n] = 0
+  :: guard[n] > 0 ->
+     c = guard[n] - 1;
+     if
+     :: stage[c] >= HOLDING -> guard[n] = 0
+#ifdef GUARD_NOT_TIMED
+     :: stage[c] < FAILED -> guard[n] = 0
+     :: stage[c] == FAILED && (isDrained || !isTaking[c]) ->
+#else
+     :: stage[c] <= FAILED && (isDrained || !isTaking[c]) ->
+        enter(FAILED);
+#endif
+        isTaking[c] = false;
+        guard[n] = 0
+     :: else
+     fi
   :: else
   fi
 }

@@ -190,7 +190,7 @@ export const variants: readonly Search[] = [
     [
       ["the ticket is the owner of the lock, as where processes share it", "OWNER_KEPT"],
       ["a ticket is adopted without a guard", "NO_GUARD"],
-      ["the guard may end before the ticket", "GUARD_TOO_SHORT"],
+      ["an adopter does not notice the end of its guard", "GUARD_NOT_TIMED"],
       ["a failed takeover releases the guard", "GUARD_RELEASED"],
       ["the takeover does not ask first whether the ticket is held", "NO_CHECK"],
       ["the ticket may end between the question and the takeover", "CHECK_TOO_SHORT"],

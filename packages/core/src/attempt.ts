@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   failureDetails,
   type HoldfastError,
+  type LockAction,
   LockHeldError,
   nodeOutcomes,
   QuorumUnreachableError,
@@ -28,6 +29,8 @@ export interface AttemptTerms {
   readonly predecessor: Claim | undefined;
   /** The name to enter in the nodes' waiting lists, if the call keeps waiting after a denial. */
   readonly waiter: string | undefined;
+  /** Whether the attempt goes on when the `Redlock` is closed. Default: false. */
+  readonly outlivesClose?: boolean;
 }
 
 /** The outcome of an attempt. */
@@ -68,7 +71,7 @@ export interface AttemptFailed {
  * @param startedAt the current time, read immediately before this call (S2)
  */
 export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
-  const { resources, wanted, settings, predecessor, waiter } = terms;
+  const { resources, wanted, settings, predecessor, waiter, outlivesClose } = terms;
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
@@ -81,7 +84,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
     firstLock.startTimer(settings);
     return false;
   };
-  const rule = { timeoutMs, signal, endsOnClose: true, isYes: isGrant, isDecided };
+  const rule = { timeoutMs, signal, endsOnClose: !outlivesClose, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
     const token = highestFence(tally.votes, isSeveral);
@@ -114,9 +117,7 @@ function settleAttempt(
     if (settings.signal?.aborted) remark = "aborted";
     else if (!quorum.isReachedBy(token.verdicts, verdict.yes))
       remark = "the nodes did not agree on a fencing token in time";
-    else if (tookMs >= validityMs) {
-      remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
-    }
+    else if (tookMs >= validityMs) remark = tooLate(tookMs, ttlMs);
     if (remark !== undefined) outcome = "unreachable";
   }
   // On nodes that granted the takeover, this release frees the resource, so it must notify waiters.
@@ -180,6 +181,11 @@ export function notSent(timeoutMs: number): AttemptFailed {
   return { outcome: "unreachable", votes: noVotes, tookMs: 0, remark };
 }
 
+/** Returns why a quorum does not count. */
+export function tooLate(tookMs: number, ttlMs: number): string {
+  return `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
+}
+
 /** Returns how long the blocking claims may still last, in milliseconds, if the nodes know. */
 export function retryAfterMs({ outcome, votes }: AttemptFailed): number | undefined {
   if (outcome !== "held") return undefined;
@@ -200,6 +206,7 @@ export interface FailedCall {
  * @param failure the last attempt, if any was made
  * @param hasWaited whether the call waited for all of `waitTimeoutMs`
  * @param heldHere says which of the resources this process holds, if any
+ * @param action names the call
  */
 export function attemptError(
   { nodes }: RedlockContext,
@@ -207,19 +214,20 @@ export function attemptError(
   failure: AttemptFailed | undefined,
   hasWaited: boolean,
   heldHere: string | undefined,
+  action: LockAction,
 ): HoldfastError {
   const operation = { resources, nodes, quorum };
   const ownLock = heldHere && `${heldHere} (a call within that lock waits for itself)`;
   if (failure === undefined) {
     const remark = `waited ${Math.round(waitTimeoutMs)} ms${ownLock ? `; ${ownLock}` : " behind other calls of this process"}`;
-    return new WaitTimeoutError(...failureDetails("lock", operation, noVotes, remark));
+    return new WaitTimeoutError(...failureDetails(action, operation, noVotes, remark));
   }
   const { outcome, votes, remark } = failure;
   const remarks = [
     hasWaited && `made ${attempts} attempts in ${Math.round(waitTimeoutMs)} ms`,
     outcome === "held" ? ownLock || describeHolder(votes) : remark,
   ];
-  const details = failureDetails("lock", operation, votes, remarks.filter(Boolean).join("; "));
+  const details = failureDetails(action, operation, votes, remarks.filter(Boolean).join("; "));
   if (outcome === "misconfigured") return new ConfigurationError(...details);
   if (outcome === "unreachable") return new QuorumUnreachableError(...details);
   return hasWaited ? new WaitTimeoutError(...details) : new LockHeldError(...details);

@@ -38,7 +38,7 @@ export class HeldLock implements Lock {
   #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
   #isReleased = false;
-  /** Why the signal has aborted, if the lock was transferred. It counts as released then. */
+  /** Why the lock cannot be used any more, if it was transferred. It counts as released then. */
   #transferred: LockLostError | undefined;
   #lost: LockLostError | undefined;
   #reachedMaxHold = false;
@@ -255,12 +255,12 @@ export class HeldLock implements Lock {
   async #transfer(withinMs: number): Promise<string> {
     const { limit, observer } = this.#context;
     const { settings } = this.#waiter;
-    const heldMs = observer.released ? this.#heldMs() : 0;
+    const heldMs = this.#heldMs();
     this.#isReleased = true;
     this.#transferred = this.#lostError("transferred");
     this.#end();
     observer.releasing?.(this.facts);
-    limit.begin(settings.nodeTimeoutMs);
+    limit.begin(2 * settings.nodeTimeoutMs); // the nodes may have to agree on the fence
     const result = await transferClaim(this.#context, {
       resources: this.resources,
       settings,
@@ -269,14 +269,18 @@ export class HeldLock implements Lock {
       remainingMs: () => this.#lease.remainingMs(),
     });
     limit.end();
-    const handedOver = typeof result === "string";
-    observer.released?.({ ...this.facts, heldMs, confirmed: handedOver, handedOver });
     this.#queues.leave(this.#waiter);
-    if (handedOver) return result;
+    if (typeof result === "string") {
+      observer.released?.({ ...this.facts, heldMs, confirmed: true, handedOver: true });
+      return result;
+    }
     const wasHeld = result.outcome !== "held";
     const remark = wasHeld ? result.remark : "too few nodes hold it";
     const [message, resources, outcomes] = this.#details("transfer", result.votes, remark);
-    throw new LockLostError(message, resources, wasHeld ? "unreachable" : "not-held", outcomes);
+    const error = new LockLostError(message, resources, wasHeld ? "unreachable" : "not-held", outcomes);
+    this.#transferred = error;
+    observer.lost?.({ ...this.facts, heldMs, error });
+    throw error;
   }
 
   #expire(): void {

@@ -53,16 +53,17 @@ export interface Lock extends AsyncDisposable {
    */
   release(): Promise<void>;
   /**
-   * Ends this lock, and returns a ticket with which another process can adopt it: see `Redlock.adopt`. Until then, nobody
-   * holds the lock, and nobody else can acquire it for `withinMs`. The signal aborts at once.
+   * Ends this lock, which must be exclusive, and returns a ticket with which another process can adopt it: see
+   * `Redlock.adopt`. Until then, nobody holds the lock, and nobody else can acquire it for `withinMs`. The signal aborts at
+   * once.
    *
-   * The ticket is printable ASCII: about 200 characters, and the names of the resources. It works once. Until then, a reader
+   * The ticket is printable ASCII: about 100 characters, and the names of the resources. It works once. Until then, a reader
    * of the ticket who can reach the servers can adopt the lock.
    *
    * @returns the ticket
    * @throws {LockLostError} when the lock has ended, too few nodes still hold it, or too few replied in time. The lock is
    *   released then
-   * @throws {TypeError | RangeError} for bad options; the lock stays as it was
+   * @throws {TypeError | RangeError} for bad options, and for a shared lock; the lock stays as it was
    *
    * @example
    * ```ts
@@ -84,8 +85,8 @@ export interface Lock extends AsyncDisposable {
 /** The options of {@link Lock.transfer}. */
 export interface TransferOptions {
   /**
-   * How long the nodes keep the lock for the ticket, in milliseconds: an integer above `nodeTimeoutMs`. Default: the ttl of
-   * the lock.
+   * How long the nodes keep the lock for the ticket, in milliseconds: an integer above `nodeTimeoutMs` and the allowance for
+   * clock drift. Default: the ttl of the lock.
    */
   readonly withinMs?: number | undefined;
 }

@@ -269,10 +269,10 @@ export function parseExtension(settings: Settings, options: ExtendOptions | unde
 }
 
 /** @throws {TypeError | RangeError} unless the ttl is a positive integer above the allowance for clock drift */
-function checkTtl(ttlMs: number, driftFactor: number): void {
-  checkInteger("ttlMs", ttlMs);
+export function checkTtl(ttlMs: number, driftFactor: number, name: string = "ttlMs"): void {
+  checkInteger(name, ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
-  if (ttlMs <= allowanceMs) throw wrong("ttlMs", `above the allowance for clock drift, ${allowanceMs} ms`, ttlMs);
+  if (ttlMs <= allowanceMs) throw wrong(name, `above the allowance for clock drift, ${allowanceMs} ms`, ttlMs);
 }
 
 /**

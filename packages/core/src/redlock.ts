@@ -5,7 +5,7 @@ import { type Attempt, type AttemptFailed, attempt, attemptError, notSent } from
 import { freshOwner } from "./claim.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
-import { failureDetails, LockHeldError, RedlockClosedError } from "./errors.ts";
+import { failureDetails, type LockAction, LockHeldError, RedlockClosedError } from "./errors.ts";
 import { FenceHint } from "./fence.ts";
 import { FirstLock } from "./first-lock.ts";
 import { epochOf } from "./generation.ts";
@@ -164,16 +164,19 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Makes the lock that another process has transferred a lock of this one, with a new owner, and a larger fence unless it
-   * is shared. A ticket works once, within the time that `Lock.transfer` was given. Nobody else has held the lock meanwhile.
+   * Makes the lock that another process has transferred a lock of this one, with a new owner and a larger fence. A ticket
+   * works once, within the time that `Lock.transfer` was given. Nobody else has held the lock meanwhile. The call takes at
+   * most the validity of the new lock, which begins with the call.
    *
-   * An adoption that fails with a {@link QuorumUnreachableError} can be repeated, unless the nodes had begun to take the
-   * claim over; the next one fails with a {@link TicketSpentError} then.
+   * The call can be repeated after a {@link LockHeldError}, and after any failure before the nodes began to take the claim
+   * over. A takeover that fails, as too few nodes reply, `signal` aborts or the `Redlock` is closed, spends the ticket and
+   * frees the resources.
    *
-   * @param ticket the text that {@link Lock.transfer} returned. It names the resources and the mode
+   * @param ticket the text that {@link Lock.transfer} returned. It names the resources
    * @param options override those of the `Redlock`
    * @throws {TicketSpentError} when the ticket was adopted before, or its time is over
-   * @throws {QuorumUnreachableError} when too few nodes replied
+   * @throws {LockHeldError} when another process is adopting the ticket
+   * @throws {QuorumUnreachableError} when too few nodes replied in time
    * @throws {ConfigurationError} immediately, when a node reports a configuration error
    * @throws {QueueFullError} when `maxWaiters` calls are in progress
    * @throws {RedlockClosedError} when the `Redlock` is closed before or during the call
@@ -193,7 +196,7 @@ export class Redlock implements AsyncDisposable {
   async adopt(ticket: string, options: AdoptOptions = {}): Promise<Lock> {
     const parsed = parseTicket(ticket);
     assertAdoption(options);
-    const lockOptions = { ...options, mode: parsed.mode };
+    const lockOptions = { ...options, mode: "exclusive" } as const;
     return this.#acquire(parsed.resources, lockOptions, { mayWait: false, autoExtend: false, ticket: parsed });
   }
 
@@ -321,7 +324,7 @@ export class Redlock implements AsyncDisposable {
   }
 
   /** Throws if this `Redlock` is closed, or the caller has given up. */
-  #assertOpen(action: "lock" | "inspect", resources: readonly string[], signal?: AbortSignal): void {
+  #assertOpen(action: LockAction, resources: readonly string[], signal?: AbortSignal): void {
     signal?.throwIfAborted();
     if (!this.#closing) return;
     const operation = { resources, nodes: this.nodes, quorum: this.#settings.quorum };
@@ -339,6 +342,7 @@ export class Redlock implements AsyncDisposable {
     const settings = options === undefined ? this.#settings : this.#settingsFor(options);
     const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
+    const action = kind.ticket === undefined ? "lock" : "adopt";
     const mayWait = kind.mayWait && waitTimeoutMs > 0;
     const calledAt = readClocks(clock);
     const deadlineMs = mayWait ? calledAt.monotonicMs + waitTimeoutMs : Infinity;
@@ -346,34 +350,34 @@ export class Redlock implements AsyncDisposable {
     let waiter: Waiter | undefined;
     let failure: AttemptFailed | undefined;
     try {
-      this.#assertOpen("lock", resources, signal);
+      this.#assertOpen(action, resources, signal);
       const around = mayWait ? this.#nesting?.lockAround(resources, settings) : undefined;
       if (around !== undefined) {
         throw new LockHeldError(
           ...failureDetails("lock", { ...settings, resources, nodes: this.nodes }, noVotes, around),
         );
       }
-      waiter = this.#queues.enqueue(resources, settings, mayWait);
+      waiter = this.#queues.enqueue(resources, settings, mayWait, action);
       for (;;) {
         if (waiter.state === "queued") {
           startedAt = undefined;
           await this.#queues.next(waiter, deadlineMs);
-          this.#assertOpen("lock", resources, signal);
+          this.#assertOpen(action, resources, signal);
         }
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
-          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(waiter));
+          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(waiter), action);
         }
         const result = await this.#attempt(waiter, startedAt, deadlineMs, kind.ticket);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) {
-            this.#assertOpen("lock", resources, signal);
+            this.#assertOpen(action, resources, signal);
             continue;
           }
           const lock = new HeldLock(this.#context, this.#queues, waiter, result);
           if (this.#closing || signal?.aborted) {
             await lock[Symbol.asyncDispose]();
-            this.#assertOpen("lock", resources, signal);
+            this.#assertOpen(action, resources, signal);
           }
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({
@@ -383,7 +387,7 @@ export class Redlock implements AsyncDisposable {
           });
           return lock;
         }
-        this.#assertOpen("lock", resources, signal);
+        this.#assertOpen(action, resources, signal);
         if (result === undefined && mayWait) continue; // no permit in time
         failure = result ?? notSent(settings.nodeTimeoutMs);
         if (!mayWait || failure.outcome === "misconfigured") break;
@@ -394,11 +398,12 @@ export class Redlock implements AsyncDisposable {
         this.#queues.leave(waiter);
         return null;
       }
-      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(waiter));
+      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(waiter), action);
     } catch (error) {
       if (waiter !== undefined) this.#queues.leave(waiter);
       observer.acquireFailed?.({ resources, waitedMs: this.#msSince(calledAt), error });
-      if (!kind.mayWait && error instanceof LockHeldError && failure?.outcome === "held") return null;
+      const isRefused = failure?.outcome === "held" && failure.error === undefined;
+      if (!kind.mayWait && error instanceof LockHeldError && isRefused) return null;
       throw error;
     }
   }
@@ -416,7 +421,7 @@ export class Redlock implements AsyncDisposable {
     const patienceMs = () => (deadlineMs === Infinity ? nodeTimeoutMs : deadlineMs - context.clock.monotonicMs());
     const run = () => {
       const terms = this.#queues.begin(waiter);
-      if (ticket !== undefined) return adoptTicket(context, ticket, terms);
+      if (ticket !== undefined) return adoptTicket(context, ticket, terms, this.closed);
       return attempt(context, terms, startedAt ?? readClocks(context.clock));
     };
     return waiter.offer !== undefined ? run() : context.limit.run(run, { patienceMs, signal });

@@ -1,14 +1,21 @@
 import { assertOptions, checkInteger, checkType, wrong } from "./arguments.ts";
-import { type Attempt, type AttemptFailed, type AttemptTerms, attempt, notSent } from "./attempt.ts";
-import { Claim, freshOwner } from "./claim.ts";
+import { type Attempt, type AttemptFailed, type AttemptTerms, attempt, notSent, tooLate } from "./attempt.ts";
+import { Claim } from "./claim.ts";
 import type { RedlockContext } from "./context.ts";
-import { ConfigurationError, failureDetails, QuorumUnreachableError, TicketSpentError } from "./errors.ts";
-import { driftMs, elapsedMs, readClocks, validityMs } from "./lease.ts";
+import {
+  ConfigurationError,
+  failureDetails,
+  type HoldfastError,
+  LockHeldError,
+  QuorumUnreachableError,
+  TicketSpentError,
+} from "./errors.ts";
+import { elapsedMs, readClocks, validityMs } from "./lease.ts";
 import type { TransferOptions } from "./lock.ts";
-import { verdict } from "./node-sets.ts";
-import { type AdoptOptions, parseResources, type Settings } from "./options.ts";
-import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
-import type { Vote } from "./replies.ts";
+import { type Quorum, verdict } from "./node-sets.ts";
+import { type AdoptOptions, checkTtl, parseResources, type Settings } from "./options.ts";
+import { Pause, retryDelay } from "./pause.ts";
+import { noVotes, type Tally } from "./quorum-call.ts";
 
 /*
  * A lock passes to another process in two takeovers: its holder transfers it to the owner of a ticket, and the other
@@ -16,21 +23,16 @@ import type { Vote } from "./replies.ts";
  *
  * A takeover also replaces a claim that has ended, so it cannot tell a late ticket, or one that was adopted before. An
  * adoption therefore claims the guard of the ticket first, and asks whether the nodes hold the ticket. `spec/README.md`
- * says why that is enough, and decision 035 what else was considered.
+ * says why that is enough.
  */
 
-/** The content of a ticket. */
+/** The parts of a ticket. */
 export interface Ticket {
-  /** Names the guard. */
-  readonly id: string;
   /** Signs the claim between the two takeovers. */
   readonly owner: string;
   readonly resources: readonly string[];
-  readonly mode: Settings["mode"];
   /** The fencing token of that claim. */
   readonly fence: number;
-  /** For how long the nodes keep that claim, in milliseconds. */
-  readonly withinMs: number;
 }
 
 /** The lock that a holder transfers. */
@@ -46,13 +48,19 @@ export interface Transfer {
 /**
  * Returns how long a ticket can be adopted, in milliseconds.
  *
- * @throws {TypeError | RangeError} for unknown or bad options
+ * @throws {TypeError | RangeError} for unknown or bad options, and for a shared lock
  */
-export function parseTransfer({ ttlMs, nodeTimeoutMs }: Settings, options: TransferOptions | undefined = {}): number {
+export function parseTransfer(
+  { mode, ttlMs, nodeTimeoutMs, driftFactor }: Settings,
+  options: TransferOptions | undefined = {},
+): number {
   assertOptions(options, ["withinMs"], "a transfer");
+  if (mode === "shared") throw new TypeError("a shared lock cannot be transferred: only an exclusive one can");
   const { withinMs = ttlMs } = options;
-  checkInteger("withinMs", withinMs);
-  if (withinMs <= nodeTimeoutMs) throw wrong("withinMs", `above nodeTimeoutMs, ${nodeTimeoutMs}`, withinMs);
+  checkTtl(withinMs, driftFactor, "withinMs");
+  if (validityMs(withinMs, driftFactor) <= nodeTimeoutMs) {
+    throw wrong("withinMs", `above nodeTimeoutMs, ${nodeTimeoutMs}, and the allowance for clock drift`, withinMs);
+  }
   return withinMs;
 }
 
@@ -64,7 +72,6 @@ export function parseTransfer({ ttlMs, nodeTimeoutMs }: Settings, options: Trans
 export async function transferClaim(context: RedlockContext, transfer: Transfer): Promise<string | AttemptFailed> {
   const { clock, limit } = context;
   const { resources, settings, claim, withinMs, remainingMs } = transfer;
-  const { mode, driftFactor } = settings;
   const leftMs = remainingMs();
   const terms = {
     resources,
@@ -72,18 +79,18 @@ export async function transferClaim(context: RedlockContext, transfer: Transfer)
     settings: {
       ...settings,
       ttlMs: withinMs,
-      validityMs: validityMs(withinMs, driftFactor),
+      validityMs: validityMs(withinMs, settings.driftFactor),
       nodeTimeoutMs: Math.min(settings.nodeTimeoutMs, leftMs),
       signal: undefined,
     },
     predecessor: claim,
     waiter: undefined,
+    outlivesClose: true,
   };
   const take = () => attempt(quietly(context), terms, readClocks(clock));
   let result = (await limit.run(take, { isUrgent: true, patienceMs: () => leftMs })) ?? notSent(leftMs);
   if (result.outcome === "acquired") {
-    const { owner } = result.claim;
-    if (remainingMs() > 0) return formatTicket({ owner, resources, mode, fence: result.fence, withinMs });
+    if (remainingMs() > 0) return formatTicket({ owner: result.claim.owner, resources, fence: result.fence });
     result.claim.withdraw({}); // another lock may have been granted in between
     const remark = "its validity ended before the nodes replied";
     result = { outcome: "unreachable", votes: noVotes, tookMs: leftMs, remark };
@@ -92,40 +99,66 @@ export async function transferClaim(context: RedlockContext, transfer: Transfer)
   return result;
 }
 
-/** Adopts a ticket in three steps, each with a quorum: claims the guard, asks for the claim, and takes it over. */
-export async function adoptTicket(context: RedlockContext, ticket: Ticket, terms: AttemptTerms): Promise<Attempt> {
-  const { clock } = context;
+/**
+ * Adopts a ticket in three steps, each with a quorum: claims the guard, asks for the claim, and takes it over. All of them
+ * must settle while the guard is valid, because the next adopter may begin afterwards.
+ *
+ * @param closed aborts when the `Redlock` is closed
+ */
+export async function adoptTicket(
+  context: RedlockContext,
+  ticket: Ticket,
+  terms: AttemptTerms,
+  closed: AbortSignal,
+): Promise<Attempt> {
   const { settings } = terms;
-  const guard = await attempt(quietly(context), guardTerms(ticket, settings), readClocks(clock));
-  const failed = (failure: AttemptFailed, ended = "the ticket has ended"): AttemptFailed => {
-    return { ...failure, error: adoptError(context, terms, failure, ended) };
+  const { ttlMs, quorum } = settings;
+  const failed = (failure: AttemptFailed, Refused: Refusal = TicketSpentError): AttemptFailed => {
+    return { ...failure, error: adoptError(context, terms, failure, Refused) };
   };
-  if (guard.outcome !== "acquired") return failed(guard, "another process has adopted the ticket, or is about to");
-  const startedAt = readClocks(clock);
+  const guard = await claimGuard(context, ticket, settings, closed);
+  if (guard.outcome !== "acquired") return failed(guard, LockHeldError);
+  const { startedAt } = guard;
   const claim = new Claim(context, ticket.resources, ticket.owner, settings);
   const { votes, verdicts } = await askForClaim(claim, ticket, settings);
-  if (!settings.quorum.isReachedBy(verdicts, verdict.yes)) {
+  const tookMs = elapsedMs(startedAt, readClocks(context.clock));
+  const isLate = tookMs >= settings.validityMs;
+  if (isLate || !quorum.isReachedBy(verdicts, verdict.yes)) {
     guard.claim.withdraw();
-    return failed({ outcome: "unreachable", votes, tookMs: elapsedMs(startedAt, readClocks(clock)) });
+    const remark = isLate ? tooLate(tookMs, ttlMs) : undefined;
+    return failed({ outcome: isSpent(verdicts, quorum) ? "held" : "unreachable", votes, tookMs, remark });
   }
   const result = await attempt(context, { ...terms, predecessor: claim }, startedAt);
-  if (result.outcome === "acquired") return result;
+  if (result.outcome === "acquired") {
+    guard.claim.withdraw();
+    return result;
+  }
   claim.withdraw({}); // but not the guard: a late takeover may end the ticket
   return failed(result);
 }
 
-/** The guard outlives the ticket, which {@link askForClaim} may extend by the ttl of the new lock. */
-function guardTerms({ id, resources, withinMs }: Ticket, settings: Settings): AttemptTerms {
-  const atMostMs = withinMs + settings.ttlMs;
-  const ttlMs = Math.ceil(atMostMs + driftMs(atMostMs, settings.driftFactor));
-  const names = Object.freeze([`${resources[0]}:ticket:${id}`]);
-  return {
-    resources: names,
-    wanted: names,
-    settings: { ...settings, mode: "exclusive", ttlMs },
-    predecessor: undefined,
-    waiter: undefined,
-  };
+/** How often an adopter tries to claim the guard while others have it, or have split the votes. */
+const guardAttemptsMax = 4;
+
+/** Claims the name that belongs to the ticket, so that nobody else adopts it meanwhile. */
+async function claimGuard(
+  context: RedlockContext,
+  { owner, resources }: Ticket,
+  settings: Settings,
+  closed: AbortSignal,
+): Promise<Attempt> {
+  const { clock } = context;
+  const { signal } = settings;
+  // Half of the random value of the owner: with all of it, whoever sees the name could adopt the ticket.
+  const id = owner.slice(owner.lastIndexOf(":") + 1).slice(0, 16);
+  const wanted = Object.freeze([`${resources[0]}:ticket:${id}`]);
+  const terms = { resources, wanted, settings, predecessor: undefined, waiter: undefined };
+  for (let failures = 1; ; failures++) {
+    const guard = await attempt(quietly(context), terms, readClocks(clock));
+    if (guard.outcome !== "held" || failures === guardAttemptsMax) return guard;
+    await new Pause(clock).wait(retryDelay(settings, failures), signal, closed);
+    if (signal?.aborted || closed.aborted) return guard;
+  }
 }
 
 /** Asks the nodes whether they hold the ticket, and to keep it for the ttl of the new lock. */
@@ -138,27 +171,34 @@ function askForClaim(claim: Claim, { fence }: Ticket, settings: Settings): Promi
       signal,
       endsOnClose: true,
       isYes: ({ kind }) => kind === "held",
-      isDecided: (tally) => isCertain(tally, quorum),
+      isDecided: ({ verdicts }) => quorum.isReachedBy(verdicts, verdict.yes) || isSpent(verdicts, quorum),
     },
   );
 }
 
-/** Creates the error of an adoption. `ended` is the reason if so many nodes refuse that no quorum is left. */
+/** Whether so many nodes do not hold the ticket that no quorum is left. */
+function isSpent(verdicts: Tally["verdicts"], quorum: Quorum): boolean {
+  return !quorum.isReachedBy(verdicts, ~verdict.no);
+}
+
+/** The error of an adoption that the nodes refuse: another process has the guard, or the ticket has ended. */
+type Refusal = typeof LockHeldError | typeof TicketSpentError;
+
+/** Creates the error of an adoption. */
 function adoptError(
   { nodes }: RedlockContext,
   { resources, settings: { quorum } }: AttemptTerms,
   { outcome, votes, remark }: AttemptFailed,
-  ended: string,
-): ConfigurationError | QuorumUnreachableError | TicketSpentError {
-  const isRefusal = (vote: Vote | undefined): boolean => vote?.kind === "denied" || vote?.kind === "not-held";
-  const others = votes.map((vote) => (isRefusal(vote) ? verdict.no : verdict.yes));
-  const isSpent = !quorum.isReachedBy(others, verdict.yes);
-  const details = failureDetails("adopt", { resources, nodes, quorum }, votes, isSpent ? ended : remark);
+  Refused: Refusal,
+): HoldfastError {
+  const isGuarded = Refused === LockHeldError;
+  const reason = isGuarded ? "another process is adopting the ticket" : "the ticket has ended";
+  const details = failureDetails("adopt", { resources, nodes, quorum }, votes, outcome === "held" ? reason : remark);
   if (outcome === "misconfigured") return new ConfigurationError(...details);
-  return isSpent ? new TicketSpentError(...details) : new QuorumUnreachableError(...details);
+  return outcome === "held" ? new Refused(...details) : new QuorumUnreachableError(...details);
 }
 
-/** The same without an observer of attempts, which would count these, and show the owner of a ticket. */
+/** Returns the context without the observer of attempts, which would count these, and show the owner of a ticket. */
 function quietly(context: RedlockContext): RedlockContext {
   const { nodeFailed } = context.observer;
   return { ...context, observer: nodeFailed === undefined ? {} : { nodeFailed } };
@@ -167,8 +207,8 @@ function quietly(context: RedlockContext): RedlockContext {
 const prefix = "ticket1.";
 
 /** Returns the text of a new ticket: printable ASCII, without characters that a URL or a shell would change. */
-function formatTicket({ owner, resources, mode, fence, withinMs }: Omit<Ticket, "id">): string {
-  const json = JSON.stringify([freshOwner(), owner, resources, mode, fence, withinMs]);
+export function formatTicket({ owner, resources, fence }: Ticket): string {
+  const json = JSON.stringify([owner, resources, fence]);
   const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return prefix + btoa(ascii).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
@@ -176,26 +216,24 @@ function formatTicket({ owner, resources, mode, fence, withinMs }: Omit<Ticket, 
 /**
  * Reads a ticket.
  *
- * @throws {TypeError | RangeError} if it is none. The message does not show it, as a reader could adopt the lock
+ * @throws {TypeError | RangeError} if it is none. The message does not show it: whoever knows it could adopt the lock
  */
 export function parseTicket(text: string): Ticket {
   checkType("ticket", "string", text);
   try {
     if (!text.startsWith(prefix)) throw malformed();
     const base64 = text.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/");
-    const [id, owner, resources, mode, fence, withinMs, ...rest] = JSON.parse(atob(base64));
-    for (const name of [id, owner]) if (typeof name !== "string" || name === "") throw malformed();
-    if ((mode !== "exclusive" && mode !== "shared") || rest.length > 0) throw malformed();
+    const [owner, resources, fence, ...rest] = JSON.parse(atob(base64));
+    if (typeof owner !== "string" || owner === "" || rest.length > 0) throw malformed();
     checkInteger("fence", fence);
-    checkInteger("withinMs", withinMs);
-    return { id, owner, resources: parseResources(resources), mode, fence, withinMs };
+    return { owner, resources: parseResources(resources), fence };
   } catch {
     throw malformed();
   }
 }
 
 function malformed(): RangeError {
-  return new RangeError("ticket must be a text that lock.transfer() returned: this one is incomplete, or was changed");
+  return new RangeError("ticket must be a text that lock.transfer() returned: this one is incomplete, or another text");
 }
 
 const adoptOptionNames: readonly (keyof AdoptOptions)[] = [

@@ -6,7 +6,7 @@
 import { type AttemptFailed, type AttemptTerms, retryAfterMs } from "../attempt.ts";
 import type { Claim } from "../claim.ts";
 import type { RedlockContext } from "../context.ts";
-import { failureDetails, QueueFullError } from "../errors.ts";
+import { failureDetails, type LockAction, QueueFullError } from "../errors.ts";
 import { verdict } from "../node-sets.ts";
 import type { Settings } from "../options.ts";
 import { Pause, retryDelay } from "../pause.ts";
@@ -127,13 +127,14 @@ export class LocalQueues {
    * that.
    *
    * @param mayWait false for a call that makes one attempt, even if others are waiting
+   * @param action names the call in errors
    * @throws {QueueFullError} when `maxWaiters` calls are in progress
    */
-  enqueue(resources: readonly string[], settings: Settings, mayWait: boolean): Waiter {
+  enqueue(resources: readonly string[], settings: Settings, mayWait: boolean, action: LockAction = "lock"): Waiter {
     if (this.#callsUnderWay >= this.#maxWaiters) {
       const operation = { resources, nodes: this.#context.nodes, quorum: settings.quorum };
       const remark = `${this.#callsUnderWay} calls are in progress, as many as maxWaiters`;
-      throw new QueueFullError(...failureDetails("lock", operation, noVotes, remark));
+      throw new QueueFullError(...failureDetails(action, operation, noVotes, remark));
     }
     this.#callsUnderWay += 1;
     this.#calls += 1;

@@ -9,20 +9,23 @@ fc.configureGlobal({ seed: fuzzSeed });
 const withinMs = 1_000;
 const options = { ttlMs: 500, nodeTimeoutMs: 50, waitTimeoutMs: 0 };
 
-/** The fault of one call. Most messages are quick, and each arrives within the time of the ticket. */
+/** What happens to one call. Most messages are quick, and each arrives within the ttl. */
 const anyFault = fc
   .record({
-    requestMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 20 }) }, fc.integer({ min: 0, max: 400 })),
+    requestMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 20 }) }, fc.integer({ min: 0, max: 300 })),
     replyMs: fc.integer({ min: 0, max: 40 }),
     isLost: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, fc.constant(true)),
     lose: fc.constantFrom("request" as const, "reply" as const),
   })
   .map(({ isLost, lose, ...times }) => (isLost ? { ...times, lose } : times));
 
-/** A client that waits, adopts the ticket, and keeps its lock for a while. */
+/** When the last request of the transfer arrives, at most, in milliseconds. */
+const transferMs = 40;
+
+/** A client that waits, adopts the ticket, and keeps its lock until all requests of the transfer have arrived. */
 const anyAdopter = fc.record({
   startMs: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 1_500 })),
-  holdMs: fc.integer({ min: 0, max: 300 }),
+  holdMs: fc.integer({ min: transferMs, max: 300 }),
 });
 
 /** When somebody had a lock, until its holder gave it up or could no longer rely on it. */
@@ -51,9 +54,16 @@ async function handOver(
   const { clock } = it;
   const first = await clock.until(it.redlock.acquire("r"));
   let calls = 0;
-  for (const node of it.nodes) node.fault = () => faults[calls++ % faults.length];
+  const nextFault = () => faults[calls++ % faults.length] as Fault;
+  for (const node of it.nodes) {
+    node.fault = () => {
+      const fault = nextFault();
+      return { ...fault, requestMs: Math.min(transferMs, fault.requestMs ?? 0) };
+    };
+  }
   void first.extend().catch(() => {});
   const ticket = await clock.until(first.transfer({ withinMs }).catch(() => undefined));
+  for (const node of it.nodes) node.fault = nextFault;
   const locks: Held[] = [];
   const open = () => new Redlock(it.nodes, { ...options, clock });
   const adopt = async (startMs: number, holdMs: number): Promise<void> => {
