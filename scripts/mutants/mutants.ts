@@ -556,7 +556,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "an adopter relies on a guard that may have ended",
     file: "transfer.ts",
     from: "attempt(context, { ...terms, predecessor: claim }, startedAt);",
@@ -564,7 +563,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "a takeover is sent although the guard may have ended",
     file: "transfer.ts",
     from: "const isLate = tookMs >= settings.validityMs;",
@@ -572,7 +570,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "an adoption keeps the guard",
     file: "transfer.ts",
     from: "    guard.claim.withdraw();\n    return result;",
@@ -580,7 +577,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "a question that fails keeps the guard",
     file: "transfer.ts",
     from: "    guard.claim.withdraw();\n    const remark",
@@ -588,7 +584,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "an adopter tries once for a guard whose votes are split",
     file: "transfer.ts",
     from: "const guardAttemptsMax = 4;",
@@ -596,7 +591,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "the question does not extend the ticket",
     file: "transfer.ts",
     from: "{ ttlMs, fence, rejoin: false },",
@@ -604,7 +598,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "the signal of the lock's call cancels its transfer",
     file: "transfer.ts",
     from: "      signal: undefined,\n",
@@ -612,7 +605,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "closing the Redlock ends a transfer",
     file: "transfer.ts",
     from: "outlivesClose: true",
@@ -620,7 +612,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "transfer",
-    noticedBy: "locks/transfer",
     fault: "the events of a guard name the guard",
     file: "transfer.ts",
     from: "const terms = { resources, wanted, settings,",

@@ -117,7 +117,7 @@ export abstract class HoldfastError extends Error {
 }
 
 /**
- * Another owner holds one of the resources, and the call does not wait.
+ * Another owner holds one of the resources, and the call does not wait; or another process is adopting the ticket.
  *
  * @example
  * ```ts

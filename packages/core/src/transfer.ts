@@ -23,10 +23,10 @@ import { noVotes, type Tally } from "./quorum-call.ts";
  *
  * A takeover also replaces a claim that has ended, so it cannot tell a late ticket, or one that was adopted before. An
  * adoption therefore claims the guard of the ticket first, and asks whether the nodes hold the ticket. `spec/README.md`
- * says why that is enough.
+ * says why that is enough, and decision 035 what else was considered.
  */
 
-/** The parts of a ticket. */
+/** The content of a ticket. */
 export interface Ticket {
   /** Signs the claim between the two takeovers. */
   readonly owner: string;
@@ -149,7 +149,7 @@ async function claimGuard(
 ): Promise<Attempt> {
   const { clock } = context;
   const { signal } = settings;
-  // Half of the random value of the owner: with all of it, whoever sees the name could adopt the ticket.
+  // Half of the random value of the owner: a reader of the name who knew all of it could adopt the ticket.
   const id = owner.slice(owner.lastIndexOf(":") + 1).slice(0, 16);
   const wanted = Object.freeze([`${resources[0]}:ticket:${id}`]);
   const terms = { resources, wanted, settings, predecessor: undefined, waiter: undefined };
@@ -207,7 +207,7 @@ function quietly(context: RedlockContext): RedlockContext {
 const prefix = "ticket1.";
 
 /** Returns the text of a new ticket: printable ASCII, without characters that a URL or a shell would change. */
-export function formatTicket({ owner, resources, fence }: Ticket): string {
+function formatTicket({ owner, resources, fence }: Ticket): string {
   const json = JSON.stringify([owner, resources, fence]);
   const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return prefix + btoa(ascii).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -216,7 +216,7 @@ export function formatTicket({ owner, resources, fence }: Ticket): string {
 /**
  * Reads a ticket.
  *
- * @throws {TypeError | RangeError} if it is none. The message does not show it: whoever knows it could adopt the lock
+ * @throws {TypeError | RangeError} if it is none. The message does not show it, as a reader could adopt the lock
  */
 export function parseTicket(text: string): Ticket {
   checkType("ticket", "string", text);

@@ -9,7 +9,7 @@ fc.configureGlobal({ seed: fuzzSeed });
 const withinMs = 1_000;
 const options = { ttlMs: 500, nodeTimeoutMs: 50, waitTimeoutMs: 0 };
 
-/** What happens to one call. Most messages are quick, and each arrives within the ttl. */
+/** The fault of one call. Most messages are quick, and each arrives within the ttl. */
 const anyFault = fc
   .record({
     requestMs: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 20 }) }, fc.integer({ min: 0, max: 300 })),
