@@ -69,11 +69,10 @@ async function acquire(
   } catch (error) {
     if (interrupted.aborted) return undefined;
     const { code, message, outcomes } = error as LockError;
-    if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") {
-      const reason = permits === undefined ? await conflictMessage(redlock, resources, waitMs) : message;
-      throw new Failure(reason, conflictExitCode);
+    if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT" || code === "TICKET_SPENT") {
+      const isLock = ticket === undefined && permits === undefined;
+      throw new Failure(isLock ? await conflictMessage(redlock, resources, waitMs) : message, conflictExitCode);
     }
-    if (code === "TICKET_SPENT") throw new Failure(message, conflictExitCode);
     if (code === "QUORUM_UNREACHABLE") {
       throw new Failure(message + connectionProblems(servers, outcomes), exitCodes.noQuorum);
     }
