@@ -165,8 +165,8 @@ export class Redlock implements AsyncDisposable {
 
   /**
    * Makes the lock that another process has transferred a lock of this one, with a new owner and a larger fence. A ticket
-   * works once, within the time that `Lock.transfer` was given. Nobody else has held the lock meanwhile. The call takes at
-   * most the validity of the new lock, which begins with the call.
+   * works once, within the time that `Lock.transfer` was given. Nobody else has held the lock meanwhile. An adoption takes
+   * three round trips, and fails unless they end within the validity of the new lock, which counts from the first one.
    *
    * The call can be repeated after a {@link LockHeldError}, and after any failure before the nodes began to take the claim
    * over. A takeover that fails, as too few nodes reply, `signal` aborts or the `Redlock` is closed, spends the ticket and

@@ -5,7 +5,9 @@ import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { ioredisNode } from "../src/index.ts";
 
-test("adopt() works with a restart guard as short as the ttl and the time of the ticket", { timeout: 30_000 }, async () => {
+test("adopt() works with a restart guard as short as the ttl and the time of the ticket", {
+  timeout: 30_000,
+}, async () => {
   const { port } = await serverForTest();
   const client = new Redis(port);
   onTestFinished(() => client.disconnect());
