@@ -5,7 +5,6 @@ import type { RedlockContext } from "./context.ts";
 import {
   ConfigurationError,
   failureDetails,
-  type HoldfastError,
   LockHeldError,
   QuorumUnreachableError,
   TicketSpentError,
@@ -113,11 +112,12 @@ export async function adoptTicket(
 ): Promise<Attempt> {
   const { settings } = terms;
   const { ttlMs, quorum } = settings;
-  const failed = (failure: AttemptFailed, Refused: Refusal = TicketSpentError): AttemptFailed => {
-    return { ...failure, error: adoptError(context, terms, failure, Refused) };
-  };
   const guard = await claimGuard(context, ticket, settings, closed);
-  if (guard.outcome !== "acquired") return failed(guard, LockHeldError);
+  if (guard.outcome !== "acquired") {
+    return withError(context, terms, guard, LockHeldError, "another process is adopting the ticket");
+  }
+  const failed = (failure: AttemptFailed) =>
+    withError(context, terms, failure, TicketSpentError, "the ticket has ended");
   const { startedAt } = guard;
   const claim = new Claim(context, ticket.resources, ticket.owner, settings);
   const { votes, verdicts } = await askForClaim(claim, ticket, settings);
@@ -181,21 +181,19 @@ function isSpent(verdicts: Tally["verdicts"], quorum: Quorum): boolean {
   return !quorum.isReachedBy(verdicts, ~verdict.no);
 }
 
-/** The error of an adoption that the nodes refuse: another process has the guard, or the ticket has ended. */
-type Refusal = typeof LockHeldError | typeof TicketSpentError;
-
-/** Creates the error of an adoption. */
-function adoptError(
+/** Adds the error of the adoption: if the nodes refuse it, a `Refused` that says why. */
+function withError(
   { nodes }: RedlockContext,
   { resources, settings: { quorum } }: AttemptTerms,
-  { outcome, votes, remark }: AttemptFailed,
-  Refused: Refusal,
-): HoldfastError {
-  const isGuarded = Refused === LockHeldError;
-  const reason = isGuarded ? "another process is adopting the ticket" : "the ticket has ended";
-  const details = failureDetails("adopt", { resources, nodes, quorum }, votes, outcome === "held" ? reason : remark);
-  if (outcome === "misconfigured") return new ConfigurationError(...details);
-  return outcome === "held" ? new Refused(...details) : new QuorumUnreachableError(...details);
+  failure: AttemptFailed,
+  Refused: typeof LockHeldError | typeof TicketSpentError,
+  reason: string,
+): AttemptFailed {
+  const { outcome, votes, remark } = failure;
+  const AdoptError = { held: Refused, unreachable: QuorumUnreachableError, misconfigured: ConfigurationError }[outcome];
+  const operation = { resources, nodes, quorum };
+  const details = failureDetails("adopt", operation, votes, outcome === "held" ? reason : remark);
+  return { ...failure, error: new AdoptError(...details) };
 }
 
 /** Returns the context without the observer of attempts, which would count these, and show the owner of a ticket. */
