@@ -62,7 +62,7 @@ function calls({ calls: all, leases: held, quorums, nodes }: Trace): Caption[] {
     const text =
       holder === undefined
         ? `${capitalized(client)} asks ${nodes.length} nodes for the lock. It needs ${needed}.`
-        : `${capitalized(client)} wants the lock, too, and must wait.`;
+        : `${capitalized(client)} wants the lock that ${holder.client} has.`;
     return { fromMs, text };
   });
 }

@@ -34,7 +34,7 @@ describe("captionsOf()", () => {
     expect(await told("#story=pause")).toEqual([
       "Client 1 asks 5 nodes for the lock. It needs 3.",
       "Client 1 has the lock, with token 1.",
-      "Client 2 wants the lock, too, and must wait.",
+      "Client 2 wants the lock that client 1 has.",
       "Client 1 is paused. Its lock expires in 880 ms.",
       "The lock expires, and client 1 cannot know.",
       "Client 2 gets the lock, too, with token 2.",
