@@ -25,9 +25,19 @@ test("the story on the first page plays when it is seen, until a reader pauses i
   expect(await picture.getAttribute("data-at-ms")).toBe(stoppedAt);
 });
 
+test("the story on the first page waits while it is out of sight", async () => {
+  const story = await unseenStory("no-preference");
+  await story.scrollIntoViewIfNeeded();
+  await story.getByRole("button", { name: "Pause" }).waitFor();
+  await story.page().evaluate(() => scrollTo(0, 0));
+  await story.getByRole("button", { name: "Play", exact: true }).waitFor();
+  await story.scrollIntoViewIfNeeded();
+  await story.getByRole("button", { name: "Pause" }).waitFor();
+});
+
 test("the story on the first page stays at its end for readers who prefer less motion", async () => {
   const story = await unseenStory("reduce");
   await story.scrollIntoViewIfNeeded();
   await story.getByRole("button", { name: "Play again" }).waitFor();
-  expect(await story.textContent()).toMatch(/1 update was lost.*the storage refused token/);
+  expect(await story.textContent()).toMatch(/the update of client 2 is lost\. With fencing, it is refused/);
 });
