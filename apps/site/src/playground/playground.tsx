@@ -29,10 +29,11 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
   const target = ref<string>();
   const panel = shallowRef<typeof import("./faults-panel.tsx").FaultsPanel>();
   const root = ref<HTMLElement>();
-  // The HTML of the page leaves out what its scripts repeat, and what is of no use without them.
-  const isMounted = ref(false);
-  onMounted(() => {
-    isMounted.value = true;
+  // The HTML of the page leaves out what its scripts repeat, and what is of no use without them. The first run comes along,
+  // so that it moves nothing that is seen.
+  const isLoaded = ref(false);
+  watch([session.run, session.error], () => {
+    isLoaded.value = true;
   });
   watch(
     () => session.address.value.subject,
@@ -69,7 +70,7 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
       >
         <header>
           <Content class="lead" />
-          <Stories session={session} hasAll={isMounted.value} />
+          <Stories session={session} hasAll={isLoaded.value} />
         </header>
         {/* A browser that runs scripts has a text in it, no element: it must not be compared. */}
         <noscript innerHTML='The playground needs JavaScript. <a href="/guarantees">Guarantees</a> says it in words.' />
@@ -125,7 +126,7 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
             </div>
           </>
         )}
-        {isMounted.value && (
+        {isLoaded.value && (
           <>
             <Chooser session={session} />
             <Keys />
