@@ -41,6 +41,9 @@ const searches = {
   "redis-semaphore": "/migrating/from-redis-semaphore",
   "own adapter": "/custom-adapter/",
   playground: "/playground",
+  mutex: "/core/",
+  "aws lambda": "/frameworks/nextjs",
+  kubernets: "/kubernetes",
 };
 
 /** The part of a built index that a search returns. */

@@ -39,8 +39,8 @@ const internals = new RegExp(
 
 /** The options of MiniSearch. */
 export const searchOptions = {
-  /** Allows for one slip in words of seven letters: `jest` is not `nest`. */
-  fuzzy: 0.15,
+  /** Allows for one slip in words from five letters on, and two from eight: `jest` is not `nest`. Becomes text, as below. */
+  fuzzy: ({ length }: string): number => (length < 5 ? 0 : length < 8 ? 1 : 2),
   /** Every word has to be there. */
   combineWith: "AND" as const,
   /**
@@ -49,8 +49,8 @@ export const searchOptions = {
    */
   boostDocument(route: string, word: string, { title, titles }: Titles = {}): number {
     const isTitled = (titles?.[0] ?? title ?? "").toLowerCase().includes(word);
-    const few = /^\/(bench|chaos|cli|contributing|demo|evidence|interop|reference|simulate|simulation)\//.test(route);
-    const some = /^\/(conformance|custom-adapter|membership|migrating|overview|redis\/|why)/.test(route);
+    const few = /^\/(bench|chaos|cli|contributing|demo|interop|reference|simulate|simulation)\//.test(route);
+    const some = /^\/(conformance|custom-adapter|evidence|membership|migrating|overview|redis\/|why)/.test(route);
     const readers = few ? 0.3 : some ? 0.6 : route.startsWith("/core/") ? 3 : 2;
     return readers * (isTitled ? 3 : 1);
   },
