@@ -29,7 +29,7 @@ const searches = {
   prisma: "/postgres/",
   pgbouncer: "/postgres/",
   mariadb: "/mysql/",
-  cron: "/recipes/",
+  cron: "/cron/",
   leader: "/election",
   semaphore: "/semaphore",
   "shared lock": "/shared-locks",

@@ -30,7 +30,7 @@ export function renderForSearch(text: string, env: MarkdownEnv, md: Renderer): s
 const internals = new RegExp(
   `<h2 id="(?:${[
     "(?:ioredis|mysql|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver)",
-    "(?:address|clientevents|cluster|fencedaction|fencedconnection|locknames|randomname|redisconnection|redisnodeoptionnames)",
+    '(?:address|client(?=")|clientevents|cluster|fencedaction|fencedconnection|locknames|randomname|redisconnection|redisnodeoptionnames)',
     "(?:redissubscriber|runstatement|scriptcall|servername|tagofslot|watchclient|watchedclient)",
     "(?:openedrival|rival|exported-again)",
   ].join("|")}).*?(?=<h2 |$)`,
