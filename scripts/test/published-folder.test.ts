@@ -94,16 +94,25 @@ describe("writeManifestAndPages()", () => {
     });
   });
 
+  it("writes that a package without a main entry is CommonJS, too, if it can be required", async () => {
+    const { bin: _, ...library } = { ...manifest, exports: { "./a": manifest.exports["."] } };
+    await inWorkspace({}, async (workspace) => {
+      const written = await publishedManifest(workspace, library);
+      expect(written).toMatchObject({ type: "commonjs", exports: { "./a": { require: "./index.js" } } });
+      expect(written).not.toHaveProperty("main");
+    });
+  });
+
   it("writes a private manifest while the repository has no address", async () => {
     await inWorkspace({}, async (workspace) => {
       expect(await publishedManifest(workspace)).toMatchObject({ private: true });
     });
   });
 
-  async function publishedManifest(workspace: string): Promise<object> {
+  async function publishedManifest(workspace: string, source: object = manifest): Promise<object> {
     const directory = join(workspace, "packages/a");
     await mkdir(join(directory, "dist/package"), { recursive: true });
-    await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+    await writeFile(join(directory, "package.json"), JSON.stringify(source));
     await writeFile(join(directory, "b.1"), ".TH B 1\n");
     await writeManifestAndPages(directory, workspace);
     return readManifest(join(directory, "dist/package"));
