@@ -7,17 +7,21 @@ export interface Client extends IoredisClient {
   quit(): Promise<unknown>;
 }
 
+/** A client that may be created with `lazyConnect`. */
+type LazyClient = IoredisClient & { connect?(): Promise<unknown> };
+
 /** How long a node may take to reply if that is at most half of the ttl, in milliseconds: the old libraries have no limit. */
 const patienceMs = 1_000;
 
 /**
  * Returns a lock node over a client of the application. It opens no connection of its own, as the old libraries open none
- * and most programs that use them have no place where it would be closed.
+ * and most programs that use them have no place where it would be closed. Its first claim connects a client that was
+ * created with `lazyConnect`, as any command does.
  *
  * @param prefix the prefix of the keys
  * @throws {TypeError} unless it is an ioredis client without a `keyPrefix`
  */
-export function nodeOver(client: IoredisClient, prefix: string): RedisNode {
+export function nodeOver(client: LazyClient, prefix: string): RedisNode {
   // Clients of `redis` 3, which the old libraries took, have all methods of ioredis.
   if (typeof client?.status !== "string") throw new TypeError("client must be an ioredis Redis or Cluster");
   const { keyPrefix } = client.options;
@@ -25,7 +29,12 @@ export function nodeOver(client: IoredisClient, prefix: string): RedisNode {
     const option = JSON.stringify(keyPrefix);
     throw new TypeError(`client must not have a keyPrefix: use one without it, and the option keyPrefix: ${option}`);
   }
-  return Object.assign(ioredisNode(client, { prefix, wakeUps: false }), { suggestedTimeoutMs: patienceMs });
+  const node = ioredisNode(client, { prefix, wakeUps: false });
+  const acquire: RedisNode["acquire"] = (request) => {
+    if (client.status === "wait") client.connect?.().catch(() => {}); // the client emits the error
+    return node.acquire(request);
+  };
+  return { ...node, acquire, suggestedTimeoutMs: patienceMs };
 }
 
 /** The `Redlock`s that are in use, by the first of their clients. */

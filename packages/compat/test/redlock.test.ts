@@ -50,6 +50,14 @@ describe("new Redlock()", () => {
 });
 
 describe("acquire()", () => {
+  test("connects a client that was created with lazyConnect", async () => {
+    const client = new Redis({ port: servers[0]?.port ?? 0, lazyConnect: true });
+    const redlock = new Redlock([client], { retryCount: 0 });
+    expect(client.status).toBe("wait");
+    await (await redlock.acquire([freshKey()], 10_000)).release();
+    await redlock.quit();
+  });
+
   test("sets the resources as keys on all servers, for up to 9e14 ms, until the release", async () => {
     const [a, b] = [freshKey(), freshKey()];
     const redlock = new Redlock(clients);
