@@ -103,13 +103,13 @@ export class Lock {
   }
 
   /** See {@link Redlock.unlock}. */
-  unlock(): Promise<void> {
-    return this.redlock.unlock(this);
+  unlock(...none: readonly never[]): Promise<void> {
+    return this.redlock.unlock(this, ...none);
   }
 
   /** See {@link Redlock.extend}. */
-  extend(ttl: number): Promise<this> {
-    return this.redlock.extend(this, ttl);
+  extend(ttl: number, ...none: readonly never[]): Promise<this> {
+    return this.redlock.extend(this, ttl, ...none);
   }
 }
 

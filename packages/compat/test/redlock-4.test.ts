@@ -80,6 +80,13 @@ test.each([
   await expect(call(new Redlock(clients))).rejects.toThrow("callbacks are not supported");
 });
 
+test("refuses callbacks of a lock's own methods, and keeps the lock", async () => {
+  const lock = await new Redlock(clients).lock(freshKey(), 10_000);
+  await expect(lock.extend(20_000, (() => {}) as never)).rejects.toThrow("callbacks are not supported");
+  await expect(lock.unlock((() => {}) as never)).rejects.toThrow("callbacks are not supported");
+  await lock.unlock();
+});
+
 test("refuses scripts, and a lock that is made from a value", async () => {
   expect(() => new Redlock(clients, { lockScript: () => "" } as never)).toThrow("lockScript is not an option");
   const redlock = new Redlock(clients);
