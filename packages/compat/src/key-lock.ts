@@ -168,7 +168,7 @@ export abstract class KeyLock {
   }
 
   /**
-   * Releases the lock. Has no effect if it is not held.
+   * Releases the lock. Has no effect if it is not held. A call that failed can be repeated.
    *
    * @throws {HoldfastError} over one server, when it did not reply
    *
@@ -185,9 +185,9 @@ export abstract class KeyLock {
   async release(): Promise<void> {
     this.stopRefresh();
     const held = this.#held;
-    this.#held = undefined;
     try {
       await held?.release();
+      if (this.#held === held) this.#held = undefined;
     } catch (error) {
       if (!this.#isOverSeveral) throw error;
     }

@@ -179,6 +179,24 @@ test("RedlockMutex reports servers that do not reply as a timeout, and Mutex as 
   await held.release();
 });
 
+test.each([
+  ["Mutex", (own: Redis) => new Mutex(own, "again"), "mutex:again"],
+  ["Semaphore", (own: Redis) => new Semaphore(own, "again", 1, { replacesRedisSemaphore }), "lock:sem:again:0"],
+])("%s: release() can be repeated after it failed", async (_, create, key) => {
+  const own = client.duplicate();
+  const lock = create(own);
+  await lock.acquire();
+  own.disconnect();
+  await expect.poll(() => own.status).toBe("end");
+  await expect(lock.release()).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+  expect(lock.isAcquired).toBe(false);
+  expect(await client.exists(key)).toBe(1);
+  await own.connect();
+  await lock.release();
+  await expect.poll(() => client.exists(key)).toBe(0);
+  own.disconnect();
+});
+
 const semaphores = [
   ["Semaphore", (key: string, options: object) => new Semaphore(client, key, 2, options as never)],
   ["RedlockSemaphore", (key: string, options: object) => new RedlockSemaphore(clients, key, 2, options as never)],
