@@ -84,6 +84,7 @@ export function replaceImports(source: Source, redlockVersion: number | undefine
     edits.push({ start: literal.start + 1, end: literal.end - 1, text: library.module });
     left.push(...differencesOf(source, found, library));
   }
+  if (edits.length > 0) left.push(...refusedCalls(source), ...refusedClients(source));
   return { edits, left: [...left, ...otherMentions(source)] };
 }
 
@@ -157,7 +158,7 @@ function requiredClass({ around: [parent] }: Import): Edit | undefined {
 }
 
 /** Returns the uses of an import that the new module refuses when they run. */
-function differencesOf(source: Source, { node, around }: Import, { name, isClass }: Library): readonly Left[] {
+function differencesOf(source: Source, { node, around }: Import, { name }: Library): readonly Left[] {
   const locals = localsOf(node, around);
   const created = source
     .ofType("NewExpression")
@@ -171,9 +172,9 @@ function differencesOf(source: Source, { node, around }: Import, { name, isClass
     if (semaphores.includes(imported)) {
       tell("permits of redis-semaphore are not counted: pass replacesRedisSemaphore: true once no process uses it");
     }
-    if (name === "redlock" && given.length > 2) tell("custom scripts are not supported");
+    if (imported === "Lock") tell("a lock that is made from a value cannot be extended or released");
+    else if (name === "redlock" && given.length > 2) tell("custom scripts are not supported");
     for (const option of optionsOf(given)) if (refused.includes(option)) tell(`the option ${option} is not supported`);
-    if (isClass) left.push(...disposersOf(source));
     return left;
   });
 }
@@ -189,12 +190,38 @@ function optionsOf(given: readonly Node[]): readonly string[] {
   return objects.flatMap(({ properties }) => properties.map(({ key }: Node) => key?.name ?? ""));
 }
 
-function disposersOf(source: Source): readonly Left[] {
-  const calls = source.ofType("CallExpression").filter(({ node }) => node.callee.property?.name === "disposer");
-  return calls.map(({ node }) => ({
-    line: node.loc.start.line,
-    reason: "disposer() is not supported: lock and unlock",
-  }));
+/** The methods of which `redlock` 4 takes a callback. */
+const nodeStyle = /^(quit|unlock|release|extend|(lock|acquire)(WithOptions)?)$/;
+/** How many arguments these take, without settings. */
+const arities: Readonly<Record<string, number>> = { release: 1, extend: 2 };
+
+/** Returns the calls of methods that the new classes do not have, or with arguments that they refuse. */
+function refusedCalls(source: Source): readonly Left[] {
+  return source.ofType("CallExpression").flatMap(({ node }): Left[] => {
+    const { callee, arguments: given } = node;
+    const method: string = callee.property?.name ?? "";
+    const leave = (reason: string): Left[] => [{ line: node.loc.start.line, reason }];
+    if (method === "disposer") return leave("disposer() is not supported: lock and unlock");
+    const isCallback = /FunctionExpression$/.test(given.at(-1)?.type ?? "");
+    if (isCallback && nodeStyle.test(method)) return leave("callbacks are not supported: use the promise");
+    const hasSettings = given.length > (arities[method] ?? Infinity);
+    return hasSettings ? leave(`${method}() takes no settings: it does not count retries`) : [];
+  });
+}
+
+/** Returns the clients that the new constructors refuse. */
+function refusedClients(source: Source): readonly Left[] {
+  const others = source.ofType("StringLiteral").filter(({ node, around: [parent] }) => {
+    return node.value === "redis" && isModuleName(parent, node);
+  });
+  const prefixes = source.ofType("ObjectProperty").filter(({ node }) => node.key.name === "keyPrefix");
+  return [
+    ...others.map(({ node }) => ({ line: node.loc.start.line, reason: "clients of redis are refused: use ioredis" })),
+    ...prefixes.map(({ node }) => ({
+      line: node.loc.start.line,
+      reason: "a client with a keyPrefix is refused: use one without it, and the option keyPrefix",
+    })),
+  ];
 }
 
 /** Returns the local names of an import, each with the name that the module exports it by. */

@@ -48,7 +48,7 @@ export class Source {
   constructor(code: string, path: string) {
     this.code = code;
     const isTypeScript = /\.[cm]?tsx?$/.test(path);
-    const plugins: ParserPlugin[] = ["decorators"];
+    const plugins: ParserPlugin[] = ["decorators-legacy"]; // those of parameters, too
     if (isTypeScript) plugins.push("typescript");
     if (!/\.[cm]?ts$/.test(path)) plugins.push("jsx");
     const { program, comments } = parse(code, {

@@ -156,6 +156,37 @@ test.each([
     4,
     "3: disposer() is not supported",
   ],
+  ["a callback", 'import Redlock from "redlock";\nlock.unlock(function () {});', 4, "2: callbacks are not supported"],
+  [
+    "a client of redis",
+    'const { Redlock } = require("redlock");\nconst redis = require("redis");',
+    4,
+    "2: clients of redis are refused",
+  ],
+  [
+    "a prefix of a client",
+    'import Redlock from "redlock";\nnew Redlock([new Redis({ keyPrefix: "app:" })]);',
+    5,
+    "2: a client with a keyPrefix",
+  ],
+  [
+    "settings of a release",
+    'import Redlock from "redlock";\nr.release(l, { retryCount: 0 });',
+    5,
+    "2: release() takes no settings",
+  ],
+  [
+    "settings of an extension",
+    'import Redlock from "redlock";\nr.extend(l, 1, settings);',
+    5,
+    "2: extend() takes no settings",
+  ],
+  [
+    "a lock made from a value",
+    'import { Lock } from "redlock";\nnew Lock(r, ["a"], value, [], 0);',
+    5,
+    "2: a lock that is made from a value",
+  ],
 ])("moves the import, and reports %s, which is refused when it runs", (_, code, version, reason) => {
   const outcome = moved(code, version);
   expect(outcome.code).toContain("@holdfast/compat/");
@@ -167,5 +198,6 @@ test("reads TypeScript, JSX and both", () => {
   expect(moved(`${code}const a = <T,>(x: T) => <T>x;`, 5, "a.ts").left).toEqual([]);
   expect(moved(`${code}const a = <b c={1}>text</b>;`, 5, "a.jsx").left).toEqual([]);
   expect(moved(`${code}const a = <T,>(x: T) => <b>{x}</b>;`, 5, "a.tsx").left).toEqual([]);
-  expect(moved(`${code}@decorated class A { @field() private a = 1; }`, 5, "a.mts").left).toEqual([]);
+  const decorated = "@decorated class A { @field() private a = 1; constructor(@Inject() readonly b: B) {} }";
+  expect(moved(`${code}${decorated}`, 5, "a.mts").left).toEqual([]);
 });
