@@ -59,6 +59,7 @@ class Rewriter {
     if (!isMutex && !["default", "Redlock"].includes(imported)) {
       throw new Unsure(this.#import, `${imported} has no counterpart that fits everywhere`);
     }
+    this.#assertErrorsUnread();
     this.#assertUnused("ioredisNode");
     if (local !== "Redlock") this.#assertUnused("Redlock");
     this.#replace(
@@ -82,6 +83,7 @@ class Rewriter {
       throw new Unsure(node, `only a const that is created by new ${node.name}(…) is moved`);
     }
     if (outer?.type.startsWith("Export")) throw new Unsure(node, "other files use what this one exports");
+    if (outer?.type !== "Program") throw new Unsure(node, "each call of this function would open a connection");
     this.#assertOnce(declarator?.id.name);
     return declarator as Node;
   }
@@ -135,7 +137,9 @@ class Rewriter {
       throw new Unsure(call, "only a lock that is awaited into a variable is moved");
     }
     this.#assertOnce(declarator.id.name);
-    for (const use of this.#source.usesOf(declarator.id.name)) {
+    const uses = this.#source.usesOf(declarator.id.name);
+    this.#assertNeverShorter(call.arguments[1], uses);
+    for (const use of uses) {
       const [parent, outer] = use.around;
       if (parent?.type === "AssignmentExpression" && parent.left === use.node) {
         const { object, property } = parent.right.argument?.callee ?? {};
@@ -145,6 +149,20 @@ class Rewriter {
       } else if (parent?.type === "MemberExpression" && parent.property.name === "value" && !parent.computed) {
         this.#replace(parent.property, "owner");
       } else this.#lockCall(use);
+    }
+  }
+
+  /** Core leaves a lock as it is that an extension would shorten. */
+  #assertNeverShorter(duration: Node, uses: readonly Found[]): void {
+    const extensions = uses.flatMap(({ around: [member, call] }): Node[] => {
+      return member?.property?.name === "extend" && call?.arguments?.length === 1 ? call.arguments : [];
+    });
+    const [first] = extensions;
+    for (const extension of extensions) {
+      const isSame = this.#source.textOf(extension) === this.#source.textOf(duration);
+      const isLonger = (numberOf(extension) ?? 0) >= (numberOf(duration) ?? Infinity);
+      const isLikeOthers = this.#source.textOf(extension) === this.#source.textOf(first as Node);
+      if (!isLikeOthers || !(isSame || isLonger)) throw new Unsure(extension, "this may shorten the lock");
     }
   }
 
@@ -297,6 +315,26 @@ class Rewriter {
     if (!isUnused) throw new Unsure(call, "the result of this call is used");
   }
 
+  /** @throws {Unsure} where the file tells the errors of the old library apart, as those of core are others */
+  #assertErrorsUnread(): void {
+    for (const { node } of this.#source.ofType("StringLiteral")) {
+      if (errorNames.includes(node.value)) throw new Unsure(node, `${node.value} has another name in core`);
+    }
+    const caught = this.#source.nodes.flatMap(({ node }): Node[] => {
+      if (node.type === "CatchClause") return node.param ? [node.param] : [];
+      const isCatch = node.type === "CallExpression" && ["catch", "then"].includes(node.callee.property?.name);
+      const [handler] = isCatch ? node.arguments.slice(-1) : [];
+      return handler?.params?.slice(0, 1) ?? [];
+    });
+    for (const parameter of caught) {
+      if (parameter.type === "ObjectPattern") throw new Unsure(parameter, "this reads an error, and core has others");
+      for (const { node, around } of this.#source.usesOf(parameter.name)) {
+        const field: string = around[0]?.property?.name ?? "";
+        if (errorFields.includes(field)) throw new Unsure(node, `core has errors with another ${field}`);
+      }
+    }
+  }
+
   #assertUnused(name: string): void {
     const [declared] = this.#source.declarationsOf(name);
     if (declared !== undefined) throw new Unsure(declared, `the name ${name} is taken`);
@@ -317,6 +355,10 @@ class Rewriter {
     return /[ \t]*$/.exec(code.slice(0, start))?.[0] ?? "";
   }
 }
+
+/** The names and fields by which programs tell errors of the old libraries apart. */
+const errorNames = ["ExecutionError", "LockError", "LostLockError", "ResourceLockedError", "TimeoutError"];
+const errorFields = ["attempts", "message", "name"];
 
 function nodesOver(clients: string, prefix: string): string {
   return `${clients}.map((client) => ${nodeOver("client", prefix)})`;

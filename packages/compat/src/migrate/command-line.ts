@@ -143,9 +143,10 @@ function printDifference(code: string, edits: readonly Edit[]): void {
     printedTo = to;
     const within = edits.filter((edit) => edit.start >= from && edit.end <= to);
     const shifted = within.map((edit) => ({ ...edit, start: edit.start - from, end: edit.end - from }));
-    const before = code.slice(from, to);
-    for (const line of before.split("\n")) console.log(`  - ${line}`);
-    for (const line of applyEdits(before, shifted).split("\n")) console.log(`  + ${line}`);
+    const before = code.slice(from, to).split("\n");
+    const after = applyEdits(code.slice(from, to), shifted).split("\n");
+    for (const line of before) if (!after.includes(line)) console.log(`  - ${line}`);
+    for (const line of after) if (!before.includes(line)) console.log(`  + ${line}`);
   }
 }
 

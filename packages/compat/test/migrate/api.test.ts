@@ -209,6 +209,41 @@ test.each([
   ["a list of exports", `${start}export { redlock };`, "3: redlock is used other than by calling its methods"],
   ["quit() in an expression", `${start}await Promise.all([redlock.quit()]);`, "3: quit() also closes the clients"],
   ["a name that is taken", `${start}const ioredisNode = 1;`, "3: the name ioredisNode is taken"],
+  [
+    "an extension that may shorten the lock",
+    `${start}const l = await redlock.acquire(["a"], 5);\nawait l.extend(4);`,
+    "4: this may shorten the lock",
+  ],
+  [
+    "extensions that differ",
+    `${start}const l = await redlock.acquire(["a"], 1);\nawait l.extend(9);\nawait l.extend(2);`,
+    "5: this may shorten the lock",
+  ],
+  [
+    "the name of an error",
+    `${start}try {} catch (e) { if (is(e, "ExecutionError")) f(); }`,
+    "3: ExecutionError has another name in core",
+  ],
+  [
+    "a caught error that is read",
+    `${start}try {} catch (e) { log(e.message); }`,
+    "3: core has errors with another message",
+  ],
+  [
+    "a rejection that is read",
+    `${start}redlock.using(["a"], 1, f).catch((e) => e.attempts);`,
+    "3: core has errors with another attempts",
+  ],
+  [
+    "a parameter of catch that takes fields",
+    `${start}try {} catch ({ name }) {}`,
+    "3: this reads an error, and core has others",
+  ],
+  [
+    "a mutex for each call",
+    `${mutex}function f() {\n  const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\n}`,
+    "3: each call of this function would open a connection",
+  ],
   ["a mutex without onLockLost", `${mutex}const m = new Mutex(c, "k");`, "2: onLockLost is not written here"],
   ["a mutex with another key", `${mutex}const m = new Mutex(c, key);`, "2: the key is no literal"],
   [

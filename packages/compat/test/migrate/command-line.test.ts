@@ -46,7 +46,8 @@ test("migrate --dry-run changes nothing", async () => {
 test("migrate --api replaces calls, and prints each changed line once", async () => {
   await writeFile(
     join(folder, "src/a.ts"),
-    'import Redlock from "redlock";\nconst redlock = new Redlock(\n  clients,\n);\n',
+    'import Redlock from "redlock";\nconst redlock = new Redlock(\n  clients,\n);\n' +
+      'await redlock.using(\n  ["a"],\n  1,\n  async (signal) => {\n    f();\n  },\n);\n',
   );
   expect(runMigration(["migrate", "--api", join(folder, "src/a.ts")])).toBe(0);
   expect(printed.filter((line) => line.startsWith("  - "))).toEqual([
@@ -54,6 +55,8 @@ test("migrate --api replaces calls, and prints each changed line once", async ()
     "  - const redlock = new Redlock(",
     "  -   clients,",
     "  - );",
+    "  -   1,",
+    "  -   async (signal) => {",
   ]);
 });
 
