@@ -8,6 +8,7 @@ import type { Client } from "./nodes.ts";
 import {
   completeSettings,
   expirationOf,
+  extendHeld,
   heldBy,
   heldLocks,
   RetryingRedlock,
@@ -209,6 +210,9 @@ export class Redlock extends EventEmitter {
     ...none: readonly never[]
   ): Promise<Lock> {
     assertNoCallback(none);
+    if (typeof resource !== "string" && !Array.isArray(resource)) {
+      throw new TypeError("resource must be a string or an array of strings");
+    }
     const resources = typeof resource === "string" ? [resource] : [...resource];
     const settings = settingsOfCall(options, this.settings);
     const { lock: held, error, attempts } = await this.#retrying.acquire(resources, ttl, settings);
@@ -264,14 +268,13 @@ export class Redlock extends EventEmitter {
   }
 
   /**
-   * Extends a lock. Retries until its validity ends, but not when too few servers still hold it. A lock that already lasts
-   * longer is left as it is.
+   * Extends a lock. Retries until its validity ends, but not when too few servers still hold it.
    *
    * @param lock a lock of this process
    * @param ttl how long the servers keep the lock from now, in milliseconds
    * @returns the same lock
    * @throws {LockError} when the lock was unlocked, has expired, or cannot be extended
-   * @throws {TypeError | RangeError} for bad arguments
+   * @throws {TypeError | RangeError} for bad arguments, such as a ttl that would shorten the lock
    *
    * @example
    * ```ts
@@ -288,7 +291,7 @@ export class Redlock extends EventEmitter {
   async extend<Extended extends Lock>(lock: Extended, ttl: number, ...none: readonly never[]): Promise<Extended> {
     assertNoCallback(none);
     const held = heldBy(lock);
-    await orLockError(held.extend({ ttlMs: ttl }), `Cannot extend lock on resource "${lock.resource}".`);
+    await orLockError(extendHeld(held, ttl, this.settings), `Cannot extend lock on resource "${lock.resource}".`);
     lock.expiration = expirationOf(held);
     return lock;
   }
@@ -308,6 +311,27 @@ export class Redlock extends EventEmitter {
     assertNoCallback(none);
     await this.#retrying.quit();
   }
+}
+
+/**
+ * The types of `Redlock`, by the names of version 4.
+ *
+ * @example
+ * ```ts
+ * import Redlock from "@holdfast/compat/redlock-4";
+ *
+ * const options: Redlock.Options = { retryCount: 3 };
+ * const unlock = (lock: Redlock.Lock) => lock.unlock();
+ * console.log(options, unlock);
+ * ```
+ */
+export declare namespace Redlock {
+  /** The type of its locks. */
+  type Lock = InstanceType<typeof Redlock.Lock>;
+  /** The type of its errors. */
+  type LockError = InstanceType<typeof Redlock.LockError>;
+  /** See {@link RetrySettings}. */
+  type Options = Partial<RetrySettings>;
 }
 
 export default Redlock;

@@ -9,6 +9,7 @@ import {
   completeSettings,
   type ExecutionStats,
   expirationOf,
+  extendHeld,
   heldBy,
   heldLocks,
   RetryingRedlock,
@@ -243,12 +244,12 @@ export class Redlock extends EventEmitter {
 
   /**
    * Extends a lock, and returns one that replaces it. Retries until the validity ends, whatever the settings, but not when
-   * too few servers still hold the lock. A lock that already lasts longer is left as it is.
+   * too few servers still hold the lock.
    *
    * @param existing a lock of this process
    * @param duration how long the servers keep the lock from now, in whole milliseconds
    * @throws {ExecutionError} when the lock was released or replaced, has expired, or too few clients voted for it
-   * @throws {TypeError | RangeError} for bad arguments
+   * @throws {TypeError | RangeError} for bad arguments, such as a duration that would shorten the lock
    *
    * @example
    * ```ts
@@ -267,9 +268,7 @@ export class Redlock extends EventEmitter {
     assertNoSettings("extend", settings);
     const held = heldBy(existing);
     if (existing.expiration < Date.now()) throw new ExecutionError("Cannot extend an already-expired lock.", []);
-    await this.#orExecutionError(held.extend({ ttlMs: duration }));
-    existing.expiration = 0;
-    return this.#lockOver(held, existing.resources, []);
+    return this.#extended(existing, held, duration);
   }
 
   /**
@@ -307,10 +306,12 @@ export class Redlock extends EventEmitter {
   async using<T>(
     resources: string[],
     duration: number,
-    ...rest: [routine: Routine<T>] | [settings: Partial<Settings> | undefined, routine: Routine<T>]
+    settingsOrRoutine: Partial<Settings> | Routine<T> | undefined,
+    ownRoutine?: Routine<T>,
   ): Promise<T> {
     assertDuration(duration);
-    const [given, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
+    const [given, routine] =
+      typeof settingsOrRoutine === "function" ? [undefined, settingsOrRoutine] : [settingsOrRoutine, ownRoutine];
     if (typeof routine !== "function") throw new TypeError("routine must be a function");
     const { automaticExtensionThreshold } = settingsOfCall(given, this.settings);
     if (automaticExtensionThreshold > duration - 100) {
@@ -319,8 +320,12 @@ export class Redlock extends EventEmitter {
       );
     }
     const context = { lock: await this.acquire(resources, duration, given), extensions: 0 };
-    const signal = this.#signalOf(heldBy(context.lock));
-    const stop = keepExtended(context, duration, automaticExtensionThreshold);
+    const held = heldBy(context.lock);
+    const signal = this.#signalOf(held);
+    const stop = keepExtended(held, automaticExtensionThreshold, async () => {
+      context.lock = await this.#extended(context.lock, held, duration);
+      context.extensions += 1;
+    });
     let result: T;
     try {
       result = await routine(signal, context);
@@ -347,6 +352,12 @@ export class Redlock extends EventEmitter {
    */
   quit(): Promise<void> {
     return this.#retrying.quit();
+  }
+
+  async #extended(existing: Lock, held: HeldLock, duration: number): Promise<Lock> {
+    await this.#orExecutionError(extendHeld(held, duration, this.settings));
+    existing.expiration = 0;
+    return this.#lockOver(held, existing.resources, []);
   }
 
   #lockOver(held: HeldLock, resources: string[], attempts: readonly Promise<ExecutionStats>[]): Lock {
@@ -388,18 +399,18 @@ type Routine<T> = (signal: RedlockAbortSignal, context: RedlockUsingContext) => 
 const noQuorum = "The operation was unable to achieve a quorum during its retry window.";
 
 /** Extends a lock each time that `thresholdMs` is left of it, until the returned function is called. */
-function keepExtended(context: RedlockUsingContext, duration: number, thresholdMs: number): () => void {
+function keepExtended(held: HeldLock, thresholdMs: number, extend: () => Promise<void>): () => void {
   let isStopped = false;
   let cancelTimer: () => void;
-  const extend = async (): Promise<void> => {
-    context.lock = await context.lock.extend(duration);
-    context.extensions += 1;
+  const extendIfDue = async (): Promise<void> => {
+    // The routine may have extended the lock, too.
+    if (held.remainingMs() <= thresholdMs) await extend();
     if (!isStopped) wait();
   };
   const wait = (): void => {
-    const leftMs = heldBy(context.lock).remainingMs();
+    const delayMs = Math.max(0, held.remainingMs() - thresholdMs);
     // The signal reports a failure.
-    cancelTimer = systemClock.startTimer(Math.max(0, leftMs - thresholdMs), () => void extend().catch(() => {}));
+    cancelTimer = systemClock.startTimer(delayMs, () => void extendIfDue().catch(() => {}));
   };
   wait();
   return () => {

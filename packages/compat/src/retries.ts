@@ -77,6 +77,7 @@ export interface Acquisition {
 export class RetryingRedlock {
   readonly clients: readonly Client[];
   readonly #core: Redlock;
+  readonly #events: Events;
   /** The votes of the last attempt of a call, by the array with which events and errors name its resources. */
   readonly #votes = new WeakMap<readonly string[], ExecutionStats>();
 
@@ -85,9 +86,10 @@ export class RetryingRedlock {
    * @param settings complete settings
    * @param events called with the votes against
    */
-  constructor(clients: Iterable<Client>, settings: RetrySettings, { denied, failed }: Events) {
+  constructor(clients: Iterable<Client>, settings: RetrySettings, events: Events) {
     const { driftFactor, retryDelay, keyPrefix } = settings;
     this.clients = [...new Set(clients)];
+    this.#events = events;
     const retryDelayMs = Math.max(1, 2 * retryDelay); // core draws from 0 to this limit
     this.#core = new Redlock(
       this.clients.map((client) => nodeOver(client, keyPrefix)),
@@ -99,9 +101,9 @@ export class RetryingRedlock {
           attemptSettled: ({ resources, outcomes }) => {
             const stats = this.statsOf(resources, outcomes);
             this.#votes.set(resources, stats);
-            for (const error of stats.votesAgainst.values()) if (error instanceof ResourceLockedError) denied?.(error);
+            this.#tellDenials(stats);
           },
-          nodeFailed: ({ error }) => failed(error),
+          nodeFailed: ({ error }) => events.failed(error),
         },
       },
     );
@@ -123,7 +125,7 @@ export class RetryingRedlock {
       const waitTimeoutMs = isEndless ? Infinity : isLast ? 0 : delayMs;
       try {
         const lock = await this.#core.acquire(resources, { ttlMs, waitTimeoutMs });
-        return { lock, attempts: [...attempts, this.#votes.get(lock.resources) ?? this.#heldHere(resources)] };
+        return { lock, attempts: [...attempts, this.#votes.get(lock.resources) as ExecutionStats] };
       } catch (error) {
         if (!(error instanceof HoldfastError)) throw error;
         const isRetryable = retryable.includes((error as LockError).code);
@@ -158,10 +160,14 @@ export class RetryingRedlock {
 
   /** Returns the votes of an attempt that asked nobody, because another call of this process has the lock. */
   #heldHere(resources: readonly string[]): ExecutionStats {
-    return this.statsOf(
-      resources,
-      this.clients.map(() => ({ node: "", kind: "denied" })),
-    );
+    const outcomes = this.clients.map((): NodeOutcome => ({ node: "", kind: "denied" }));
+    const stats = this.statsOf(resources, outcomes);
+    this.#tellDenials(stats);
+    return stats;
+  }
+
+  #tellDenials({ votesAgainst }: ExecutionStats): void {
+    for (const error of votesAgainst.values()) if (error instanceof ResourceLockedError) this.#events.denied?.(error);
   }
 }
 
@@ -225,6 +231,20 @@ export function heldBy(lock: object): Lock {
   if (held === undefined)
     throw new TypeError("lock must be one that this process has acquired: its value is not enough");
   return held;
+}
+
+/**
+ * Extends a lock.
+ *
+ * @throws {RangeError} if it would end earlier than now: redlock shortens locks, core does not
+ */
+export async function extendHeld(held: Lock, ttlMs: number, { driftFactor }: RetrySettings): Promise<void> {
+  const validityMs = ttlMs * (1 - driftFactor) - 2;
+  const leftMs = held.remainingMs();
+  if (leftMs - validityMs > 1) {
+    throw new RangeError(`${ttlMs} ms would shorten the lock, which lasts for another ${Math.floor(leftMs)} ms`);
+  }
+  await held.extend({ ttlMs });
 }
 
 /** Returns until when a lock may be relied on, in milliseconds since the Unix epoch. */

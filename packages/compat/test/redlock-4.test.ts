@@ -17,7 +17,7 @@ describe("lock()", () => {
   test("sets one key or several, until unlock()", async () => {
     const [a, b] = [freshKey(), freshKey()];
     const redlock = new Redlock(clients);
-    const lock = await redlock.lock([a, b], 10_000);
+    const lock: Redlock.Lock = await redlock.lock([a, b], 10_000);
     expect(lock).toBeInstanceOf(Lock);
     expect(lock).toMatchObject({ resource: [a, b], attempts: 1, attemptsRemaining: 9, fence: expect.any(Number) });
     await expect.poll(() => valuesOf(clients, b)).toEqual([lock.value]);
@@ -68,8 +68,9 @@ test("extend() resolves with the same lock, and rejects once it has ended", asyn
   const lock = await new Redlock(clients).lock(key, 10_000);
   expect(await lock.extend(30_000)).toBe(lock);
   expect(lock.expiration).toBeGreaterThan(Date.now() + 20_000);
+  await expect(lock.extend(10_000)).rejects.toThrow("10000 ms would shorten the lock");
   for (const client of clients) await client.set(key, "other");
-  await expect(lock.extend(10_000)).rejects.toBeInstanceOf(LockError);
+  await expect(lock.extend(40_000)).rejects.toBeInstanceOf(LockError);
   await expect(lock.unlock()).rejects.toMatchObject({ name: "LockError", cause: { reason: "not-held" } });
 });
 
@@ -87,9 +88,10 @@ test("refuses callbacks of a lock's own methods, and keeps the lock", async () =
   await lock.unlock();
 });
 
-test("refuses scripts, and a lock that is made from a value", async () => {
+test("refuses scripts, a resource that is no string, and a lock that is made from a value", async () => {
   expect(() => new Redlock(clients, { lockScript: () => "" } as never)).toThrow("lockScript is not an option");
   const redlock = new Redlock(clients);
+  await expect(redlock.lock(42 as never, 10_000)).rejects.toThrow("resource must be a string or an array of strings");
   await expect(redlock.unlock(new Lock(redlock, ["r"], "value", 0, 1, 9, 1))).rejects.toThrow(
     "its value is not enough",
   );

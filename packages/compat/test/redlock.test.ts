@@ -1,6 +1,12 @@
 import { Redis } from "ioredis";
 import { beforeAll, describe, expect, test } from "vitest";
-import DefaultRedlock, { ExecutionError, Lock, Redlock, ResourceLockedError } from "../src/redlock.ts";
+import DefaultRedlock, {
+  ExecutionError,
+  Lock,
+  Redlock,
+  type RedlockUsingContext,
+  ResourceLockedError,
+} from "../src/redlock.ts";
 import { startServers, valuesOf } from "./servers.ts";
 
 const { servers, clients } = await startServers(3);
@@ -107,6 +113,8 @@ describe("acquire()", () => {
   test("counts attempts that asked nobody, because this process has the lock", async () => {
     const key = freshKey();
     const redlock = new Redlock(clients, { retryCount: 1, retryDelay: 1, retryJitter: 0 });
+    const told: unknown[] = [];
+    redlock.on("error", (reason) => told.push(reason));
     const lock = await redlock.acquire([key], 10_000);
     const error: ExecutionError = await redlock.acquire([key], 10_000).catch((reason) => reason);
     const attempts = await Promise.all(error.attempts);
@@ -114,6 +122,7 @@ describe("acquire()", () => {
     for (const { votesAgainst } of attempts) {
       expect([...votesAgainst.values()][0]).toBeInstanceOf(ResourceLockedError);
     }
+    expect(told).toEqual(attempts.flatMap(({ votesAgainst }) => [...votesAgainst.values()]));
     await lock.release();
   });
 
@@ -190,6 +199,12 @@ describe("extend()", () => {
     await expect(first.extend(10_000)).rejects.toThrow("Cannot extend an already-expired lock.");
     await second.release();
   });
+
+  test("refuses a duration that would shorten the lock", async () => {
+    const lock = await new Redlock(clients).acquire([freshKey()], 10_000);
+    await expect(lock.extend(5_000)).rejects.toThrow("5000 ms would shorten the lock");
+    await (await lock.extend(10_000)).release();
+  });
 });
 
 describe("using()", () => {
@@ -209,6 +224,17 @@ describe("using()", () => {
     });
     expect(result).toBe("done");
     await expect.poll(() => valuesOf(clients, key)).toEqual([null]);
+  });
+
+  test("extends a lock that the routine has extended itself, and takes undefined after the routine", async () => {
+    const redlock = new Redlock(clients, settings);
+    const using = redlock.using as (...args: unknown[]) => Promise<unknown>;
+    const routine = async (signal: AbortSignal, context: RedlockUsingContext): Promise<boolean> => {
+      await context.lock.extend(400);
+      await expect.poll(() => context.extensions).toBeGreaterThan(2);
+      return signal.aborted;
+    };
+    expect(await using.call(redlock, [freshKey()], 400, routine, undefined)).toBe(false);
   });
 
   test("aborts the signal with an error when the lock is lost, and rejects although the routine succeeds", async () => {
