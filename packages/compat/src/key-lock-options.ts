@@ -34,8 +34,8 @@ export interface SemaphoreOptions extends LockOptions {
   readonly replacesRedisSemaphore: true;
 }
 
-/** See {@link LockOptions}. */
-export type LockLostCallback = (this: { readonly isAcquired: boolean }, error: LostLockError) => void;
+/** See {@link LockOptions}. The type of a method, so that a function may declare `this` as a `Mutex`. */
+export type LockLostCallback = { call(this: { readonly isAcquired: boolean }, error: LostLockError): void }["call"];
 
 /** The defaults of `redis-semaphore`. */
 export const defaultTimeoutOptions: {

@@ -43,15 +43,16 @@ const redlocks = new WeakMap<IoredisClient, Known[]>();
 interface Known {
   readonly clients: readonly IoredisClient[];
   readonly prefix: string;
-  readonly retryInterval: number;
   readonly redlock: Redlock;
 }
 
-/** Returns one `Redlock` for all locks over the same clients, so that those of this process wait in one line. */
+/**
+ * Returns one `Redlock` for all locks over the same clients, so that those of this process wait in one line. It retries at
+ * the interval that was asked for first.
+ */
 export function redlockOver(clients: readonly IoredisClient[], prefix: string, retryInterval: number): Redlock {
   const isOverThese = (known: Known): boolean =>
     known.prefix === prefix &&
-    known.retryInterval === retryInterval &&
     known.clients.length === clients.length &&
     known.clients.every((client, index) => client === clients[index]);
   const [first] = clients;
@@ -61,6 +62,6 @@ export function redlockOver(clients: readonly IoredisClient[], prefix: string, r
   const retryDelayMs = Math.max(1, 2 * retryInterval); // core draws from 0 to this limit
   const nodes = clients.map((client) => nodeOver(client, prefix));
   const redlock = new Redlock(nodes, { retryDelayMs, retryDelayMaxMs: retryDelayMs });
-  redlocks.set(first as IoredisClient, [...(others ?? []), { clients: [...clients], prefix, retryInterval, redlock }]);
+  redlocks.set(first as IoredisClient, [...(others ?? []), { clients: [...clients], prefix, redlock }]);
   return redlock;
 }

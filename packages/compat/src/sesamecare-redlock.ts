@@ -26,6 +26,9 @@ export interface Settings extends Partial<Settings5> {
  * does not select it; and all that differs from `redlock` 5, see `Redlock` of `@holdfast/compat/redlock`.
  */
 export class Redlock extends Redlock5 {
+  /** The settings, complete. */
+  declare readonly settings: Required<Settings>;
+
   /**
    * Creates a client of these servers. Sends nothing.
    *
@@ -45,6 +48,7 @@ export class Redlock extends Redlock5 {
    */
   constructor(clients: Iterable<Client>, { db = 0, ...settings }: Settings = {}) {
     super(clients, settings);
+    Object.assign(this.settings, { db });
     for (const { options } of this.clients) {
       const database = options.db ?? 0;
       if (database === db) continue;

@@ -90,7 +90,7 @@ describe.each(mutexes)("%s", (_, create, servers) => {
     const mutex = create(key, {
       lockTimeout: 1_000,
       refreshInterval: 10,
-      onLockLost(error) {
+      onLockLost(this: Mutex, error) {
         lost.push([error, this === mutex, this.isAcquired]);
       },
     });

@@ -13,7 +13,9 @@ test("locks are in the database of the clients, which db states", async () => {
     expect(signal.aborted).toBe(false);
     expect(context).toMatchObject({ extensions: 0, lock: { resources: ["r"] } });
     expect(await inThree.get("r")).toBe(context.lock.value);
-    await expect(redlock.acquire(["r"], 1_000)).rejects.toBeInstanceOf(ExecutionError);
+    await expect(redlock.acquire(["r"], 1_000, redlock.settings)).rejects.toBeInstanceOf(ExecutionError);
+    const other = { ...redlock.settings, db: 4 };
+    await expect(redlock.acquire(["r"], 1_000, other)).rejects.toThrow("db is a setting of the Redlock");
   });
 });
 
