@@ -58,7 +58,7 @@ describe("new Redlock()", () => {
 describe("acquire()", () => {
   test("connects a client that was created with lazyConnect", async () => {
     const client = new Redis({ port: servers[0]?.port ?? 0, lazyConnect: true });
-    const redlock = new Redlock([client], { retryCount: 0 });
+    const redlock = new Redlock([client]);
     expect(client.status).toBe("wait");
     await (await redlock.acquire([freshKey()], 10_000)).release();
     await redlock.quit();
@@ -208,12 +208,12 @@ describe("extend()", () => {
 });
 
 describe("using()", () => {
-  const settings = { automaticExtensionThreshold: 250 };
+  const settings = { automaticExtensionThreshold: 4_800 };
 
   test("extends the lock while the routine runs, and releases it", async () => {
     const key = freshKey();
     const redlock = new Redlock(clients);
-    const result = await redlock.using([key], 400, settings, async (signal, context) => {
+    const result = await redlock.using([key], 5_000, settings, async (signal, context) => {
       const { value } = context.lock;
       await expect.poll(() => context.extensions).toBeGreaterThan(2);
       expect(signal.aborted).toBe(false);
@@ -230,16 +230,16 @@ describe("using()", () => {
     const redlock = new Redlock(clients, settings);
     const using = redlock.using as (...args: unknown[]) => Promise<unknown>;
     const routine = async (signal: AbortSignal, context: RedlockUsingContext): Promise<boolean> => {
-      await context.lock.extend(400);
+      await context.lock.extend(5_000);
       await expect.poll(() => context.extensions).toBeGreaterThan(2);
       return signal.aborted;
     };
-    expect(await using.call(redlock, [freshKey()], 400, routine, undefined)).toBe(false);
+    expect(await using.call(redlock, [freshKey()], 5_000, routine, undefined)).toBe(false);
   });
 
   test("aborts the signal with an error when the lock is lost, and rejects although the routine succeeds", async () => {
     const key = freshKey();
-    const using = new Redlock(clients).using([key], 400, settings, async (signal) => {
+    const using = new Redlock(clients).using([key], 5_000, settings, async (signal) => {
       for (const client of clients) await client.set(key, "other");
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
       expect(signal.error).toBeInstanceOf(ExecutionError);
