@@ -123,15 +123,20 @@ export function cronCoordinator(redlock: Redlock, options: CronOptions = {}): Cr
 
   /** Returns the lock of the run, or null if this process shall not run the moment. */
   async function begin(job: string, moment: Date, ttlMs?: number): Promise<Lock | null> {
-    if (isTooLate(moment)) {
+    const late = () => {
       void tell(missed, { job, moment, reason: "late" });
       return null;
-    }
+    };
+    if (isTooLate(moment)) return late();
     try {
       await reportUnasked(job);
       const ofMoment = { ttlMs: Math.ceil(holdMs * spareFactor), maxHoldMs: Infinity, autoExtend: false };
       const taken = await take(keyOf(job, moment), ofMoment);
       if (taken === null) return null;
+      if (isTooLate(moment)) {
+        await taken[Symbol.asyncDispose](); // another process may have held it before
+        return late();
+      }
       const run = await beginRun(job, taken, ttlMs);
       if (run === null) void tell(overlapped, { job, moment });
       return run;

@@ -115,6 +115,20 @@ describe("cronCoordinator()", () => {
     expect(world.missed).toEqual(Array.from({ length: 3 }, () => ({ job: "report", moment, reason: "late" })));
   });
 
+  it("run() leaves out a moment that it gets only after half of holdMs, as another process may have held it", async () => {
+    const world = new World();
+    const moment = world.moment(9_000);
+    const early = world.process(9_000, { holdMs: 20_000 });
+    expect(await world.clock.until(early.run(moment))).toBe(true);
+    await world.clock.advance(17_000);
+    world.down = 2;
+    const waiting = world.process(0, { holdMs: 20_000 }).run(moment);
+    await world.clock.advance(3_500); // the early process has released it
+    world.down = 0;
+    expect(await world.clock.until(waiting)).toBe(false);
+    expect(world.missed).toEqual([{ job: "report", moment, reason: "late" }]);
+  });
+
   it("run() keeps a moment for holdMs, releases it then, and leaves no timer", async () => {
     const world = new World();
     const ends: string[] = [];
