@@ -83,6 +83,7 @@ export function Locked<Args extends unknown[] = []>(
       const names = typeof name === "function" ? name.apply(this, args as unknown as Args) : name;
       return redlock.using(names, options, (lock) => running.run(lock, () => method.apply(this, args)));
     };
+    Object.defineProperty(locked, "name", { value: method.name }); // by which rate limits and logs tell handlers apart
     copyMetadata(method, locked);
     descriptor.value = locked;
   };

@@ -83,6 +83,7 @@ test("@Locked rejects with the error of the method, and leaves what other decora
   expect(await clock.until(errorOf(service.scheduled()))).toEqual(new Error("it has failed"));
   expect(Reflect.getMetadata("above", service.scheduled)).toBe(1);
   expect(Reflect.getMetadata("below", service.scheduled)).toBe(2);
+  expect(service.scheduled.name).toBe("scheduled");
 });
 
 test("@Locked rejects if Nest has not created the instance", async () => {
