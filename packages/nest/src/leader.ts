@@ -63,7 +63,7 @@ export class Leaders implements OnApplicationBootstrap, BeforeApplicationShutdow
   readonly #discovery: DiscoveryService;
   readonly #logger = new Logger("Holdfast");
   readonly #stop = new AbortController();
-  readonly #campaigns: Promise<void>[] = [];
+  #campaigns: readonly Promise<void>[] = [];
   readonly #terms = new Set<Term>();
 
   /**
@@ -76,13 +76,16 @@ export class Leaders implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * Starts all campaigns.
+   * Starts all campaigns, or none.
    *
-   * @throws {TypeError | RangeError} for bad options of a `@Leader`
+   * @throws {TypeError | RangeError} for bad options of a `@Leader`, a class that is not created once, or a second module
    */
   onApplicationBootstrap(): void {
     const scanner = new MetadataScanner();
     const wrappers = [...this.#discovery.getProviders(), ...this.#discovery.getControllers()];
+    if (wrappers.filter(({ token }) => token === Leaders).length > 1)
+      throw new TypeError("HoldfastModule must be imported once: it provides its Redlock to all modules");
+    const campaigns: (() => Promise<void>)[] = [];
     // An alias has the same instance.
     for (const [instance, wrapper] of new Map(wrappers.map((each) => [each.instance, each]))) {
       if (typeof instance !== "object" || instance === null) continue;
@@ -91,13 +94,15 @@ export class Leaders implements OnApplicationBootstrap, BeforeApplicationShutdow
         const candidacy: Candidacy | undefined = Reflect.getMetadata(metadataKey, prototype[key]);
         if (candidacy === undefined) continue;
         const title = `@Leader ${wrapper.name}.${key}`;
-        if (!wrapper.isDependencyTreeStatic())
+        if (wrapper.isTransient || !wrapper.isDependencyTreeStatic())
           throw new TypeError(`${title} must be in a class with the default scope`);
         const { name, options } = candidacy;
         const lead: Lead = async (term) => instance[key](term);
-        this.#campaigns.push(this.#campaign(election(this.#redlock, name, options), title, lead));
+        const jobs = election(this.#redlock, name, options);
+        campaigns.push(() => this.#campaign(jobs, title, lead));
       }
     }
+    this.#campaigns = campaigns.map((start) => start());
   }
 
   /** Ends all terms, and waits for their methods, at most until their locks have ended. */

@@ -80,11 +80,17 @@ test("@Leader fails the start of the application for bad options, or a class tha
   }
   @Injectable({ scope: Scope.REQUEST })
   class PerRequest extends Worker {}
-  const start = (provider: typeof BadOptions | typeof PerRequest) => errorOf(new World().start([provider]));
+  @Injectable({ scope: Scope.TRANSIENT })
+  class Transient extends Worker {}
+  const world = new World();
+  const start = (provider: typeof First | typeof BadOptions) => errorOf(world.start([First, provider]));
   expect(String(await start(BadOptions))).toContain("ttl is not an option of an election");
   expect(String(await start(PerRequest))).toContain(
     "@Leader PerRequest.lead must be in a class with the default scope",
   );
+  expect(String(await start(Transient))).toContain("@Leader Transient.lead must be in a class with the default scope");
+  await world.clock.advance(100);
+  expect(story).toEqual([]); // First does not lead an application that has not started
   expect(() => Leader("jobs")(BadOptions.prototype, "field", {})).toThrow("@Leader field must be a method");
 });
 

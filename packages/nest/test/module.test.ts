@@ -58,6 +58,12 @@ describe("HoldfastModule", () => {
     expect(String(await errorOf(startApplication({ module: class {}, imports })))).toContain(message);
   });
 
+  it("forRoot() in two modules fails the start of the application, which would have two sets of locks", async () => {
+    const forRoot = () => HoldfastModule.forRoot({ nodes: [memoryNode()] });
+    const start = startApplication({ module: class {}, imports: [forRoot(), forRoot()] });
+    expect(String(await errorOf(start))).toContain("HoldfastModule must be imported once");
+  });
+
   it("forRootAsync() refuses unknown options", () => {
     const factory = { useFactory: () => ({ nodes: [] }), useClass: Settings };
     expect(() => HoldfastModule.forRootAsync(factory)).toThrow("useClass is not an option of forRootAsync");
