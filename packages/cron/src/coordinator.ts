@@ -133,10 +133,7 @@ export function cronCoordinator(redlock: Redlock, options: CronOptions = {}): Cr
       const ofMoment = { ttlMs: Math.ceil(holdMs * spareFactor), maxHoldMs: Infinity, autoExtend: false };
       const taken = await take(keyOf(job, moment), ofMoment);
       if (taken === null) return null;
-      if (isTooLate(moment)) {
-        await taken[Symbol.asyncDispose](); // another process may have held it before
-        return late();
-      }
+      if (isTooLate(moment)) return taken.release().then(late, late); // another process may have held it before
       const run = await beginRun(job, taken, ttlMs);
       if (run === null) void tell(overlapped, { job, moment });
       return run;
@@ -189,10 +186,8 @@ export function cronCoordinator(redlock: Redlock, options: CronOptions = {}): Cr
 
   return {
     async shouldRun(key, ttlMs) {
-      const [, job, iso] = /^(.+):(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/s.exec(key) ?? [];
-      if (job === undefined || iso === undefined)
-        throw new TypeError("key must end in a colon and a moment in ISO 8601");
-      const run = await begin(job, new Date(iso), ttlMs);
+      const [job, moment] = parseKey(key);
+      const run = await begin(job, moment, ttlMs);
       if (run !== null) runs.set(key, run);
       return run !== null;
     },
@@ -229,6 +224,12 @@ function parseOptions(options: CronOptions) {
   if (missed !== undefined) checkType("missed", "function", missed);
   if (overlapped !== undefined) checkType("overlapped", "function", overlapped);
   return { prefix, holdMs, waitTimeoutMs, missed, overlapped };
+}
+
+function parseKey(key: string): [job: string, moment: Date] {
+  const [, job, iso] = /^(.+):(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/s.exec(key) ?? [];
+  if (job === undefined || iso === undefined) throw new TypeError("key must end in a colon and a moment in ISO 8601");
+  return [job, new Date(iso)];
 }
 
 function keyOf(job: string, moment: Date): string {
