@@ -28,7 +28,8 @@ export interface BullMqJob {
 
 /**
  * Returns the scheduled moment of the run in progress: not when it has started, but when it should have. It is the same in all
- * processes with this schedule and time zone, however late they are.
+ * processes with this schedule and time zone, however late they are. Call it before the first `await` of a run: a job of cron
+ * knows only its latest start.
  *
  * @param job the `Cron` of croner, the `CronJob` of cron or `@nestjs/schedule`, or the `Job` of a job scheduler of BullMQ
  * @throws {TypeError} if it is none of these, or not running
@@ -71,6 +72,9 @@ function latestMoment(cronTime: CronJob["cronTime"], until: Date): Date {
     moment = nextAfter(new Date(until.getTime() - backMs));
     backMs *= 2;
   } while (moment > until);
-  for (let next = moment; next <= until; next = nextAfter(next)) moment = next;
+  for (let next = nextAfter(moment); next <= until; next = nextAfter(next)) {
+    if (next <= moment) break; // cron does so when clocks go back by half an hour
+    moment = next;
+  }
   return moment;
 }

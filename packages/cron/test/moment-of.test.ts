@@ -31,6 +31,12 @@ test.each([
   expect(momentOf(job).toISOString()).toBe(moment);
 });
 
+test("momentOf() returns the moment of a run of cron when clocks go back by half an hour", () => {
+  const job = CronJob.from({ cronTime: "0 */10 * * * *", onTick() {}, timeZone: "Australia/Lord_Howe" });
+  job.lastExecution = new Date("2026-04-04T15:00:00.500Z");
+  expect(momentOf(job).toISOString()).toBe("2026-04-04T15:00:00.000Z");
+});
+
 test("momentOf() returns the moment of a job that a scheduler of BullMQ has made", async () => {
   const server = await startRedisServer();
   const connection = { url: server.url, maxRetriesPerRequest: null };
