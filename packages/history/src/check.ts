@@ -15,8 +15,6 @@ export interface CheckOptions {
    * come from several machines, or from several starts of one.
    */
   readonly clocksDifferMs?: number | undefined;
-  /** How many orders of concurrent accesses to try for one answer, before a value counts as undecided. Default 100 000. */
-  readonly maxStates?: number | undefined;
 }
 
 /**
@@ -44,14 +42,14 @@ export interface CheckOptions {
  * ```
  */
 export async function checkHistory(files: readonly string[], options: CheckOptions = {}): Promise<HistoryVerdict> {
-  assertOptions(options, ["clocksDifferMs", "maxStates"], "checkHistory");
-  for (const [name, value] of Object.entries(options)) if (value !== undefined) checkInteger(name, value);
-  const { clocksDifferMs, maxStates = 100_000 } = options;
+  assertOptions(options, ["clocksDifferMs"], "checkHistory");
+  const { clocksDifferMs } = options;
+  if (clocksDifferMs !== undefined) checkInteger("clocksDifferMs", clocksDifferMs);
   const truncated: string[] = [];
   const sources = [...new Set(files)].map((file) => sourceOf(file, () => truncated.push(file)));
   try {
     for (const source of sources) await advance(source);
-    return { ...(await judge(sources, clocksDifferMs, maxStates)), truncated };
+    return { ...(await judge(sources, clocksDifferMs)), truncated };
   } finally {
     for (const { lines } of sources) await lines.return(undefined);
   }
@@ -64,26 +62,25 @@ const readingMs = 0.1;
 const wallTickMs = 1;
 
 /** Judges files that are at their first line. */
-async function judge(
-  files: readonly Source[],
-  clocksDifferMs: number | undefined,
-  maxStates: number,
-): Promise<Judgement> {
-  const sources = files.filter(({ next }) => next !== undefined);
-  const isOneClock = new Set(sources.map(({ next }) => next?.machine)).size <= 1;
+async function judge(files: readonly Source[], clocksDifferMs: number | undefined): Promise<Judgement> {
+  let open = files.filter(({ next }) => next !== undefined);
+  const isOneClock = new Set(open.map(({ next }) => next?.machine)).size <= 1;
   if (!isOneClock && clocksDifferMs === undefined) {
     throw new HistoryError("clocksDifferMs is needed: the files come from several machines, or starts of one");
   }
-  const timeOf = isOneClock ? ({ atMs }: Line) => atMs : ({ wallMs }: Line) => wallMs;
+  const timeOf = ({ next }: Source): number => (isOneClock ? next?.atMs : next?.wallMs) ?? Infinity;
   const differMs = isOneClock ? readingMs : (clocksDifferMs ?? 0) + wallTickMs;
-  const judging = new HistoryJudge(isOneClock, sources.length > 1 ? differMs : 0, maxStates);
-  for (let source = earliest(sources, timeOf); source !== undefined; source = earliest(sources, timeOf)) {
-    const line = source.next as Line;
-    if (!judging.hear(source, line, timeOf(line))) throw new HistoryError(`${source.where} answers no call`);
+  const judging = new HistoryJudge(isOneClock, open.length > 1 ? differMs : 0);
+  while (open.length > 0) {
+    const source = open.reduce((first, other) => (timeOf(other) < timeOf(first) ? other : first));
+    const nowMs = timeOf(source);
+    judging.hear(source, source.next as Line, nowMs, source.where);
     await advance(source);
+    if (timeOf(source) < nowMs) throw new HistoryError(`${source.where}: the clock was set back`);
+    if (source.next !== undefined) continue;
     // A file that ends leaves its open accesses without an outcome.
-    if (source.next === undefined) for (const access of source.accesses.values()) access.outcome = "unknown";
-    else if (timeOf(source.next) < timeOf(line)) throw new HistoryError(`${source.where}: the clock was set back`);
+    for (const access of source.accesses.values()) access.outcome = "unknown";
+    open = open.filter((other) => other !== source);
   }
   return judging.end();
 }
@@ -97,7 +94,7 @@ interface Source extends Recorded {
 }
 
 function sourceOf(file: string, onTruncated: () => void): Source {
-  const state = { process: "", locks: new Map(), accesses: new Map() };
+  const state = { process: "", locks: new Map(), accesses: new Map(), known: new Map() };
   return { lines: linesOf(file, onTruncated), ...state, next: undefined, where: file };
 }
 
@@ -109,13 +106,4 @@ async function advance(source: Source): Promise<void> {
   if (isFirst !== (source.next.event === "started"))
     throw new HistoryError(`${source.where} must${isFirst ? "" : " not"} be the start of a process`);
   if (isFirst) source.process = source.next.process;
-}
-
-function earliest(sources: readonly Source[], timeOf: (line: Line) => number): Source | undefined {
-  let first: Source | undefined;
-  for (const source of sources) {
-    if (source.next === undefined) continue;
-    if (first?.next === undefined || timeOf(source.next) < timeOf(first.next)) first = source;
-  }
-  return first;
 }

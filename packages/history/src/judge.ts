@@ -1,12 +1,12 @@
-import { Exclusion, type LockedTime, type LockPair, TokenOrder } from "./locks.ts";
-import type { Line } from "./read.ts";
+import { commonOf, Exclusion, type LockedTime, type LockPair, TokenOrder } from "./locks.ts";
+import { HistoryError, type Line } from "./read.ts";
 import type { TimelineLine } from "./timeline.ts";
-import { type AccessFault, type RecordedAccess, ValueChecks } from "./values.ts";
+import { type Known, type RecordedAccess, ValueChecks } from "./values.ts";
 
 /** A violation, or an access at which the search gave up. */
 export interface HistoryFinding {
-  /** The rule that is violated, or could not be decided. */
-  readonly rule: "exclusion" | "token order" | "stale write" | "linearizability";
+  /** The rule that is violated. `undecided`: the accesses to a value have too many possible orders to try. */
+  readonly rule: "exclusion" | "token order" | "stale write" | "linearizability" | "undecided";
   /** The resource. */
   readonly resource: string;
   /** A description of the event. */
@@ -18,16 +18,14 @@ export interface HistoryFinding {
 /** What a history shows. */
 export interface Judgement {
   /**
-   * `correct`: the history violates nothing. `violated`: it does. `undecided`: no violation was found, but the accesses to
-   * a value have too many possible orders to try.
+   * `correct`: the history violates nothing. `violated`: it does. `undecided`: no violation was found, but a value could not
+   * be judged to the end.
    */
   readonly verdict: "correct" | "violated" | "undecided";
-  /** The first violations: at most 20. */
+  /** The first findings: at most 20. */
   readonly findings: readonly HistoryFinding[];
   /** The number of all violations. Of each value, only the first violation of linearizability counts. */
   readonly violations: number;
-  /** The values that could not be judged to the end: at most 20. */
-  readonly undecided: readonly HistoryFinding[];
   /** The number of locks. */
   readonly locks: number;
   /** The number of reads and writes. */
@@ -40,6 +38,8 @@ export interface Recorded {
   /** Its locks by owner, and its accesses without an answer. */
   readonly locks: Map<string, RecordedLock>;
   readonly accesses: Map<number, RecordedAccess>;
+  /** What it knows of values, by token. */
+  readonly known: Map<string, Known>;
 }
 
 /** A lock, as its file shows it. */
@@ -55,11 +55,13 @@ interface RecordedLock extends LockedTime {
 const shownFindings = 20;
 const shownLines = 20;
 
+/** For how many tokens a process remembers what their accesses have read. */
+const knownTokens = 1_000;
+
 /** Judges the lines of all files in the order of their times. */
 export class HistoryJudge {
   readonly #isOneClock: boolean;
   readonly #marginMs: number;
-  readonly #maxStates: number;
   readonly #exclusion: Exclusion<RecordedLock>;
   readonly #tokens: TokenOrder<RecordedLock>;
   readonly #values = new Map<string, ValueChecks>();
@@ -67,51 +69,63 @@ export class HistoryJudge {
   readonly #recent = new Map<string, TimelineLine[]>();
   readonly #counts = { locks: 0, accesses: 0, violations: 0 };
   readonly #findings: HistoryFinding[] = [];
-  readonly #undecided: HistoryFinding[] = [];
+  #isUndecided = false;
   #startMs: number | undefined;
 
   /**
    * @param isOneClock whether all files count time on the monotonic clock of one machine
    * @param marginMs by how much the clocks of two files may differ, in milliseconds
-   * @param maxStates how many states to search for one answer
    */
-  constructor(isOneClock: boolean, marginMs: number, maxStates: number) {
+  constructor(isOneClock: boolean, marginMs: number) {
     this.#isOneClock = isOneClock;
     this.#marginMs = marginMs;
-    this.#maxStates = maxStates;
-    const margin = (one: RecordedLock, other: RecordedLock) => (one.source === other.source ? 0 : marginMs);
+    const isBefore = (one: RecordedLock, oneMs: number, other: RecordedLock, otherMs: number): boolean =>
+      oneMs + (one.source === other.source ? 0 : marginMs) < otherMs;
     // A holder gives up its lock when either of its clocks says so. Only the wall clock shows that a machine was suspended.
-    const isOver = (earlier: RecordedLock, later: RecordedLock) => isOneClock && earlier.wallUntilMs <= later.wallMs;
-    this.#exclusion = new Exclusion({ marginMs: margin, isOver });
-    this.#tokens = new TokenOrder({ marginMs: margin });
+    const isOver = (earlier: RecordedLock, later: RecordedLock): boolean =>
+      earlier.heldUntilMs + marginMs < later.grantedAtMs || (isOneClock && earlier.wallUntilMs <= later.wallMs);
+    this.#exclusion = new Exclusion(isBefore, isOver);
+    this.#tokens = new TokenOrder(isBefore);
   }
 
-  /** Adds a line. Returns false if it cannot follow those before in its file. */
-  hear(source: Recorded, line: Line, nowMs: number): boolean {
+  /**
+   * Adds a line.
+   *
+   * @param where its file and number
+   * @throws {HistoryError} if it cannot follow those before in its file
+   */
+  hear(source: Recorded, line: Line, nowMs: number, where: string): void {
     const { locks, accesses } = source;
     this.#startMs ??= nowMs;
+    if (line.event === "started") return;
     if (line.event === "acquired") locks.set(line.owner, this.#acquired(source, line, nowMs));
-    else if (line.event === "read" || line.event === "write") accesses.set(line.id, this.#called(source, line, nowMs));
-    else if (line.event === "answered") {
+    else if (line.event === "read" || line.event === "write") {
+      if (accesses.has(line.id)) throw new HistoryError(`${where} repeats the id of an access without an answer`);
+      accesses.set(line.id, this.#called(source, line, line.event, nowMs));
+    } else if (line.event === "answered") {
       const access = accesses.get(line.id);
-      if (access === undefined) return false;
+      if (access === undefined) throw new HistoryError(`${where} answers no call`);
+      const isRead = access.kind === "read" && line.outcome === "accepted";
+      if (isRead && line.value === undefined) throw new HistoryError(`${where} has no value`);
       accesses.delete(line.id);
-      this.#answered(access, line, nowMs);
-    } else if (line.event !== "started") {
+      this.#answered(access, isRead ? line.value : access.value, line.outcome, nowMs);
+    } else {
       const lock = locks.get(line.owner);
       if (lock !== undefined) this.#changed(lock, line, nowMs);
       if (line.event !== "extended") locks.delete(line.owner);
     }
-    return true;
   }
 
   /** Judges what is left. */
   end(): Judgement {
-    for (const pair of this.#exclusion.endAll()) this.#foundOverlap(pair);
+    this.#foundOverlaps(this.#exclusion.endAll());
     for (const value of this.#values.values()) value.judge(Infinity);
-    const openVerdict = this.#undecided.length > 0 ? "undecided" : "correct";
-    const verdict = this.#counts.violations > 0 ? "violated" : openVerdict;
-    return { verdict, ...this.#counts, findings: this.#findings, undecided: this.#undecided };
+    const openVerdict = this.#isUndecided ? "undecided" : "correct";
+    return {
+      ...this.#counts,
+      verdict: this.#counts.violations > 0 ? "violated" : openVerdict,
+      findings: this.#findings,
+    };
   }
 
   #acquired(source: Recorded, line: Line, grantedAtMs: number): RecordedLock {
@@ -126,73 +140,66 @@ export class HistoryJudge {
     if (fault !== undefined) this.#foundDisorder(fault);
     // A process that is paused just then finds that its lock is already over.
     const isValid = lock.heldUntilMs > grantedAtMs && lock.wallUntilMs > wallMs;
-    if (isValid) for (const pair of this.#exclusion.grant(lock)) this.#foundOverlap(pair);
+    if (isValid) this.#foundOverlaps(this.#exclusion.grant(lock));
     return lock;
   }
 
-  #changed(lock: RecordedLock, line: Line, nowMs: number): void {
-    const { source, resources, fence } = lock;
-    if (line.event === "extended") {
-      lock.heldUntilMs = (this.#isOneClock ? line.fromMs : line.fromWallMs) + line.validityMs;
-      lock.wallUntilMs = line.fromWallMs + line.validityMs;
-      this.#note(source, nowMs, resources, `extends its lock with token ${fence}`);
-      return;
-    }
-    const verb = line.event === "lost" ? "loses" : "releases";
-    this.#note(source, nowMs, resources, `${verb} its lock with token ${fence}`);
-    lock.heldUntilMs = Math.min(lock.heldUntilMs, nowMs);
-    for (const pair of this.#exclusion.end(lock)) this.#foundOverlap(pair);
+  #changed(lock: RecordedLock, { event, fromMs, fromWallMs, validityMs }: Line, nowMs: number): void {
+    const verb = { extended: "extends", lost: "loses" }[event as string] ?? "releases";
+    this.#note(lock.source, nowMs, lock.resources, `${verb} its lock with token ${lock.fence}`);
+    if (event === "extended") {
+      lock.heldUntilMs = (this.#isOneClock ? fromMs : fromWallMs) + validityMs;
+      lock.wallUntilMs = fromWallMs + validityMs;
+    } else lock.heldUntilMs = Math.min(lock.heldUntilMs, nowMs);
   }
 
-  #called(source: Recorded, line: Line, invokedAtMs: number): RecordedAccess {
+  #called(source: Recorded, line: Line, kind: "read" | "write", invokedAtMs: number): RecordedAccess {
     const { resource, fence, value } = line;
-    const kind = line.event === "read" ? "read" : "write";
     this.#counts.accesses += 1;
+    const known = fence === undefined ? undefined : knownOf(source, `${fence} ${resource}`);
+    const basis = kind === "write" && known?.open === 0 ? known.value : undefined;
+    if (known !== undefined) known.isUnclear = known.open++ > 0;
     const access: RecordedAccess = {
-      ...{ id: this.#counts.accesses, kind, process: source, resource, fence, value, basis: undefined },
+      ...{ id: this.#counts.accesses, kind, process: source, resource, fence, value, basis, known },
       ...{ outcome: undefined, invokedAtMs, answeredAtMs: Infinity },
     };
-    this.#note(
-      source,
-      invokedAtMs,
-      [resource],
-      `${kind === "read" ? "reads" : `writes ${access.value}`}${tokenOf(access)}`,
-    );
+    const token = fence === undefined ? "" : ` with token ${fence}`;
+    this.#note(source, invokedAtMs, [resource], `${kind === "read" ? "reads" : `writes ${value}`}${token}`);
     const checks = this.#checksOf(resource);
-    checks.invoke(access);
+    checks.add(access, false);
     checks.judge(invokedAtMs);
     return access;
   }
 
-  #answered(access: RecordedAccess, { outcome, value }: Line, nowMs: number): void {
-    const { kind, process, resource } = access;
+  #answered(access: RecordedAccess, value: string, outcome: Line["outcome"], nowMs: number): void {
+    const { kind, process, resource, known } = access;
+    Object.assign(access, { value, outcome, answeredAtMs: nowMs });
+    if (known !== undefined && (kind === "read" || outcome !== "unknown")) {
+      known.open -= 1;
+      if (outcome === "accepted") known.value = known.isUnclear ? undefined : value;
+      known.isUnclear &&= known.open > 0;
+    }
     const isRead = kind === "read" && outcome === "accepted";
-    if (isRead) access.value = value;
-    access.outcome = outcome;
-    access.answeredAtMs = nowMs;
-    this.#note(process, nowMs, [resource], isRead ? `has read ${access.value}` : `is answered: ${kind} ${outcome}`);
+    this.#note(process, nowMs, [resource], isRead ? `has read ${value}` : `is answered: ${kind} ${outcome}`);
     const checks = this.#checksOf(resource);
-    if (outcome === "accepted") checks.answer(access);
+    if (outcome === "accepted") checks.add(access, true);
     checks.judge(nowMs);
   }
 
   #checksOf(resource: string): ValueChecks {
-    const onFault = (fault: AccessFault) => this.#foundFault(fault);
-    const options = { maxStates: this.#maxStates, marginMs: this.#marginMs, onFault };
-    const checks = this.#values.get(resource) ?? new ValueChecks(options);
+    const found = this.#values.get(resource);
+    const checks = found ?? new ValueChecks(this.#marginMs, (rule, what) => this.#found(rule, resource, what));
     this.#values.set(resource, checks);
     return checks;
   }
 
-  #foundOverlap({ earlier, later }: LockPair<RecordedLock>): void {
-    const [first, second] = [earlier, later].map(({ source, fence }) => `${source.process} (token ${fence})`);
-    const ms = (earlier.heldUntilMs - later.grantedAtMs).toFixed(2);
-    this.#found(
-      "exclusion",
-      commonOf(earlier, later),
-      `${second} got its lock ${ms} ms before that of ${first} ended`,
-      [earlier.line, later.line],
-    );
+  #foundOverlaps(pairs: readonly LockPair<RecordedLock>[]): void {
+    for (const { earlier, later } of pairs) {
+      const [first, second] = [earlier, later].map(({ source, fence }) => `${source.process} (token ${fence})`);
+      const ms = (earlier.heldUntilMs - later.grantedAtMs).toFixed(2);
+      const what = `${second} got its lock ${ms} ms before that of ${first} ended`;
+      this.#found("exclusion", commonOf(earlier, later), what, [earlier.line, later.line]);
+    }
   }
 
   #foundDisorder({ earlier, later }: LockPair<RecordedLock>): void {
@@ -203,36 +210,19 @@ export class HistoryJudge {
     this.#found("token order", commonOf(earlier, later), what, [earlier.line, later.line]);
   }
 
-  #foundFault(fault: AccessFault): void {
-    const { rule, access } = fault;
-    const { kind, value, fence, resource, process } = access;
-    if (rule === "stale write") {
-      const { newest } = fault;
-      const what = `a write with token ${fence} was accepted after a ${newest.kind} with token ${newest.fence}`;
-      this.#found(rule, resource, what, []);
-    } else if (rule === "linearizability") {
-      const isUpdate = kind === "write" && access.basis !== undefined;
-      const lost = `${process.process} wrote ${value} over a value other than the ${access.basis} that it had seen`;
-      const what = isUpdate ? lost : `no order of the accesses explains that ${process.process} has read ${value}`;
-      this.#found(rule, resource, what, []);
-    } else if (this.#undecided.length < shownFindings) {
-      const what = `more than ${this.#maxStates} states are possible when ${process.process} is answered`;
-      this.#undecided.push({ rule: "linearizability", resource, what, timeline: this.#timelineOf(resource, []) });
-    }
-  }
-
-  #found(rule: HistoryFinding["rule"], resource: string, what: string, involved: readonly TimelineLine[]): void {
-    this.#counts.violations += 1;
+  #found(
+    rule: HistoryFinding["rule"],
+    resource: string = "",
+    what: string,
+    involved: readonly TimelineLine[] = [],
+  ): void {
+    if (rule === "undecided") this.#isUndecided = true;
+    else this.#counts.violations += 1;
     if (this.#findings.length >= shownFindings) return;
-    const timeline = this.#timelineOf(resource, involved);
-    const atMs = timeline.at(-1)?.atMs ?? 0;
-    const violation = { atMs, who: "VIOLATED", what: `${rule}: ${what}` };
-    this.#findings.push({ rule, resource, what, timeline: [...timeline, violation] });
-  }
-
-  #timelineOf(resource: string, involved: readonly TimelineLine[]): TimelineLine[] {
-    const lines = [...new Set([...involved, ...(this.#recent.get(resource) ?? [])])];
-    return lines.sort((a, b) => a.atMs - b.atMs);
+    const lines = [...new Set([...involved, ...(this.#recent.get(resource) ?? [])])].sort((a, b) => a.atMs - b.atMs);
+    const who = rule === "undecided" ? "UNDECIDED" : "VIOLATED";
+    const last = { atMs: lines.at(-1)?.atMs ?? 0, who, what: `${rule}: ${what}` };
+    this.#findings.push({ rule, resource, what, timeline: [...lines, last] });
   }
 
   #note(
@@ -245,17 +235,16 @@ export class HistoryJudge {
     for (const resource of resources) {
       const lines = this.#recent.get(resource) ?? [];
       this.#recent.set(resource, lines);
-      lines.push(line);
-      if (lines.length > shownLines) lines.shift();
+      if (lines.push(line) > shownLines) lines.shift();
     }
     return line;
   }
 }
 
-function tokenOf({ fence }: RecordedAccess): string {
-  return fence === undefined ? "" : ` with token ${fence}`;
-}
-
-function commonOf(one: RecordedLock, other: RecordedLock): string {
-  return one.resources.find((resource) => other.resources.includes(resource)) ?? "";
+function knownOf({ known }: Recorded, key: string): Known {
+  const found = known.get(key) ?? { open: 0, isUnclear: false, value: undefined };
+  known.set(key, found);
+  const [oldest] = known.keys();
+  if (known.size > knownTokens && oldest !== undefined) known.delete(oldest);
+  return found;
 }

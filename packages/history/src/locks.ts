@@ -23,12 +23,6 @@ export interface LockPair<Lock> {
 }
 
 /**
- * By how much the times of two locks must differ, in milliseconds, to tell which was first: the difference of the clocks
- * that measured them.
- */
-export type Margin<Lock> = (one: Lock, other: Lock) => number;
-
-/**
  * Finds locks that exclude each other, and that their holders could rely on at the same time.
  *
  * @param locks in any order
@@ -69,132 +63,121 @@ export function tokenFaultsOf<Lock extends LockedTime>(
   locks: readonly Lock[],
   isExempt?: (earlier: Lock, later: Lock) => boolean,
 ): LockPair<Lock>[] {
-  const tokens = new TokenOrder<Lock>({ isExempt });
+  const tokens = new TokenOrder<Lock>(undefined, isExempt);
   return inOrder(locks).flatMap((lock) => tokens.grant(lock) ?? []);
 }
 
-/** Finds overlaps while locks are granted and end. It remembers only locks that may still be held. */
+/** Whether the clocks can tell that a time under one lock was before a time under another. */
+export type IsBefore<Lock> = (one: Lock, oneMs: number, other: Lock, otherMs: number) => boolean;
+
+/** On one clock, they always can. */
+const isBeforeOnOneClock = (_one: unknown, oneMs: number, _other: unknown, otherMs: number): boolean => oneMs < otherMs;
+
+/** Finds overlaps while locks are granted. It remembers only locks that may still be held. */
 export class Exclusion<Lock extends LockedTime> {
-  readonly #marginMs: Margin<Lock>;
+  readonly #isBefore: IsBefore<Lock>;
   readonly #isOver: (earlier: Lock, later: Lock) => boolean;
-  readonly #held = new Map<string, Set<Lock>>();
-  /** The locks that are held, each with the pairs that exclude each other and were held at the same time. */
-  readonly #pairs = new Map<Lock, Set<LockPair<Lock>>>();
+  /** The locks of each resource in the order of grants. */
+  readonly #held = new Map<string, Lock[]>();
 
   /**
-   * @param options.marginMs default 0
-   * @param options.isOver whether a lock is known to be over at the grant of a later one, although its time has not passed
+   * @param isBefore default: on one clock
+   * @param isOver whether the end of a lock is final, and lies before the grant of a later one. Default: on one clock
    */
-  constructor({
-    marginMs,
-    isOver,
-  }: { marginMs?: Margin<Lock>; isOver?: (earlier: Lock, later: Lock) => boolean } = {}) {
-    this.#marginMs = marginMs ?? (() => 0);
-    this.#isOver = isOver ?? (() => false);
+  constructor(
+    isBefore: IsBefore<Lock> = isBeforeOnOneClock,
+    isOver: (earlier: Lock, later: Lock) => boolean = (earlier, later) => earlier.heldUntilMs < later.grantedAtMs,
+  ) {
+    this.#isBefore = isBefore;
+    this.#isOver = isOver;
   }
 
-  /** Adds a lock, in the order of grants. Returns the overlaps of locks that have ended since. */
+  /** Adds a lock, in the order of grants. Returns the overlaps of locks that are over. */
   grant(later: Lock): LockPair<Lock>[] {
-    const found: LockPair<Lock>[] = [];
-    const pairs = new Set<LockPair<Lock>>();
-    for (const earlier of new Set(later.resources.flatMap((resource) => [...(this.#held.get(resource) ?? [])]))) {
-      const pair = { earlier, later };
-      const isOver = earlier.heldUntilMs + this.#marginMs(earlier, later) < later.grantedAtMs;
-      if (isOver || this.#isOver(earlier, later)) found.push(...this.end(earlier));
-      else if (!areShared(earlier, later)) {
-        this.#pairs.get(earlier)?.add(pair);
-        pairs.add(pair);
-      }
-    }
-    this.#pairs.set(later, pairs);
-    for (const resource of later.resources) {
-      const held = this.#held.get(resource) ?? new Set();
-      this.#held.set(resource, held.add(later));
-    }
-    return found;
-  }
-
-  /** Removes a lock whose `heldUntilMs` is final, and returns its overlaps with locks that have ended. */
-  end(lock: Lock): LockPair<Lock>[] {
-    const pairs = [...(this.#pairs.get(lock) ?? [])];
-    this.#pairs.delete(lock);
-    for (const resource of lock.resources) {
-      const held = this.#held.get(resource);
-      held?.delete(lock);
-      if (held?.size === 0) this.#held.delete(resource);
-    }
-    return pairs.filter(({ earlier, later }) => {
-      if (this.#pairs.has(earlier) || this.#pairs.has(later)) return false;
-      const marginMs = this.#marginMs(earlier, later);
-      // Where clocks differ, the later lock may in truth have ended before the earlier one was granted.
-      const isLaterFirst = later.heldUntilMs <= earlier.grantedAtMs + marginMs;
-      return !isLaterFirst && later.grantedAtMs + marginMs < earlier.heldUntilMs;
+    return later.resources.flatMap((resource) => {
+      const held = this.#held.get(resource) ?? [];
+      this.#held.set(resource, held);
+      const found = held.filter((lock) => this.#isOver(lock, later)).flatMap((lock) => this.#forget(lock, resource));
+      held.push(later);
+      return found;
     });
   }
 
   /** Ends all locks. */
   endAll(): LockPair<Lock>[] {
-    return [...this.#pairs.keys()].flatMap((lock) => this.end(lock));
+    return [...this.#held].flatMap(([resource, held]) => [...held].flatMap((lock) => this.#forget(lock, resource)));
+  }
+
+  /** Forgets a lock, and returns its overlaps with those that are remembered. */
+  #forget(lock: Lock, resource: string): LockPair<Lock>[] {
+    const held = this.#held.get(resource) ?? [];
+    const index = held.indexOf(lock);
+    held.splice(index, 1);
+    const pairs = held.map((other, at) =>
+      at < index ? { earlier: other, later: lock } : { earlier: lock, later: other },
+    );
+    return pairs.filter(({ earlier, later }) => {
+      if (areShared(earlier, later) || commonOf(earlier, later) !== resource) return false;
+      // Where clocks differ, the later lock may in truth have ended before the earlier one was granted.
+      return (
+        this.#isBefore(later, later.grantedAtMs, earlier, earlier.heldUntilMs) &&
+        this.#isBefore(earlier, earlier.grantedAtMs, later, later.heldUntilMs)
+      );
+    });
   }
 }
 
-/** How many locks of a resource the order of tokens remembers, at least. */
+/** How many locks of a resource the order of tokens remembers, besides the one with the largest token. */
 const remembered = 1_000;
 
-/**
- * Finds tokens that do not grow while locks are granted. An attempt during which more than {@link remembered} other locks
- * were granted on its resource is compared with the newest of them, and with the largest token of the others.
- */
+/** Finds tokens that do not grow while locks are granted. */
 export class TokenOrder<Lock extends LockedTime> {
-  readonly #marginMs: Margin<Lock>;
+  readonly #isBefore: IsBefore<Lock>;
   readonly #isExempt: (earlier: Lock, later: Lock) => boolean;
-  /** The locks of each resource in the order of grants, each with the largest token up to it. */
-  readonly #granted = new Map<string, { readonly lock: Lock; readonly largest: number }[]>();
+  /** The latest locks of each resource, and of all its locks the one with the largest token. */
+  readonly #granted = new Map<string, { readonly latest: Lock[]; largest: Lock }>();
 
   /**
-   * @param options.marginMs default 0
-   * @param options.isExempt see {@link tokenFaultsOf}
+   * @param isBefore default: on one clock
+   * @param isExempt see {@link tokenFaultsOf}
    */
-  constructor(options: { marginMs?: Margin<Lock>; isExempt?: ((earlier: Lock, later: Lock) => boolean) | undefined }) {
-    this.#marginMs = options.marginMs ?? (() => 0);
-    this.#isExempt = options.isExempt ?? (() => false);
+  constructor(
+    isBefore: IsBefore<Lock> = isBeforeOnOneClock,
+    isExempt: (earlier: Lock, later: Lock) => boolean = () => false,
+  ) {
+    this.#isBefore = isBefore;
+    this.#isExempt = isExempt;
   }
 
   /** Adds a lock, in the order of grants, and returns an earlier one whose token should be smaller, if there is one. */
   grant(later: Lock): LockPair<Lock> | undefined {
-    const earlier = later.resources.map((resource) => this.#larger(resource, later)).find((lock) => lock !== undefined);
-    for (const resource of later.resources) {
-      const granted = this.#granted.get(resource) ?? [];
-      this.#granted.set(resource, granted);
-      granted.push({ lock: later, largest: Math.max(later.fence, granted.at(-1)?.largest ?? 0) });
-      if (granted.length > 2 * remembered) forget(granted);
-    }
+    const [earlier] = later.resources.flatMap((resource) => this.#larger(resource, later) ?? []);
     return earlier && { earlier, later };
   }
 
-  /** Looks from the newest lock back, while tokens may be too large. */
   #larger(resource: string, later: Lock): Lock | undefined {
-    const granted = this.#granted.get(resource) ?? [];
-    for (let index = granted.length - 1; index >= 0; index--) {
-      const { lock, largest } = granted[index] as (typeof granted)[number];
-      if (largest < later.fence) return undefined;
-      const isFault = lock.fence === later.fence ? !areShared(lock, later) : this.#isSmaller(lock, later);
-      if (isFault && !this.#isExempt(lock, later)) return lock;
-    }
-    return undefined;
+    const granted = this.#granted.get(resource) ?? { latest: [], largest: later };
+    this.#granted.set(resource, granted);
+    const { latest, largest } = granted;
+    const mayBeLarger = largest.fence >= later.fence ? [largest, ...latest] : [];
+    const found = mayBeLarger.findLast((lock) => lock !== later && this.#isFault(lock, later));
+    if (later.fence > largest.fence) granted.largest = later;
+    if (latest.push(later) > remembered) latest.shift();
+    return found;
   }
 
-  #isSmaller(earlier: Lock, later: Lock): boolean {
-    const isBefore = earlier.grantedAtMs + this.#marginMs(earlier, later) < later.attemptAtMs;
-    return isBefore && later.fence < earlier.fence;
+  #isFault(earlier: Lock, later: Lock): boolean {
+    const isWrong =
+      earlier.fence === later.fence
+        ? !areShared(earlier, later)
+        : earlier.fence > later.fence && this.#isBefore(earlier, earlier.grantedAtMs, later, later.attemptAtMs);
+    return isWrong && !this.#isExempt(earlier, later);
   }
 }
 
-/** Replaces the oldest locks by the one with the largest token. */
-function forget<Lock extends LockedTime>(granted: { readonly lock: Lock; readonly largest: number }[]): void {
-  const oldest = granted.splice(0, remembered);
-  const largest = oldest.findLast((entry) => entry.lock.fence === oldest.at(-1)?.largest);
-  if (largest !== undefined) granted.unshift(largest);
+/** Returns the first resource that two locks have in common. */
+export function commonOf(one: LockedTime, other: LockedTime): string | undefined {
+  return one.resources.find((resource) => other.resources.includes(resource));
 }
 
 function areShared(one: LockedTime, other: LockedTime): boolean {

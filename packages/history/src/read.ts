@@ -5,7 +5,7 @@ export interface Line {
   /** When it happened, on the monotonic clock of the machine, and on its wall clock. */
   readonly atMs: number;
   readonly wallMs: number;
-  readonly event: keyof typeof fieldsOf;
+  readonly event: "started" | "acquired" | "extended" | "released" | "lost" | "read" | "write" | "answered";
   readonly process: string;
   readonly machine: string;
   readonly owner: string;
@@ -21,24 +21,33 @@ export interface Line {
   readonly outcome: "accepted" | "refused" | "unknown";
 }
 
-/** The fields that a line of each event has at least. */
-const fieldsOf = {
-  started: ["format", "process", "machine"],
-  acquired: ["owner", "resources", "mode", "fence", "fromMs", "fromWallMs", "validityMs"],
-  extended: ["owner", "fromMs", "fromWallMs", "validityMs"],
-  released: ["owner"],
-  lost: ["owner"],
-  read: ["id", "resource"],
-  write: ["id", "resource", "value"],
-  answered: ["id", "outcome"],
-} as const;
+type Form = (value: unknown) => boolean;
 
-/** The type of each field, or its possible values. */
-const forms: Readonly<Record<string, string | readonly unknown[]>> = {
-  ...{ atMs: "number", wallMs: "number", format: [1], process: "string", machine: "string" },
-  ...{ owner: "string", resources: "list", mode: ["exclusive", "shared"], fence: "number" },
-  ...{ fromMs: "number", fromWallMs: "number", validityMs: "number" },
-  ...{ id: "number", resource: "string", value: "string", outcome: ["accepted", "refused", "unknown"] },
+const isText: Form = (value) => typeof value === "string";
+const isNumber: Form = Number.isFinite;
+const isTexts: Form = (value) => Array.isArray(value) && value.every(isText);
+const isOneOf =
+  (...values: readonly unknown[]): Form =>
+  (value) =>
+    values.includes(value);
+const isAbsentOr =
+  (form: Form): Form =>
+  (value) =>
+    value === undefined || form(value);
+
+const term = { fromMs: isNumber, fromWallMs: isNumber, validityMs: isNumber };
+const access = { id: isNumber, resource: isText, fence: isAbsentOr(isNumber) };
+
+/** The fields of a line of each event. */
+const fieldsOf: Readonly<Record<Line["event"], Readonly<Record<string, Form>>>> = {
+  started: { format: isOneOf(1), process: isText, machine: isText },
+  acquired: { owner: isText, resources: isTexts, mode: isOneOf("exclusive", "shared"), fence: isNumber, ...term },
+  extended: { owner: isText, ...term },
+  released: { owner: isText },
+  lost: { owner: isText },
+  read: access,
+  write: { ...access, value: isText },
+  answered: { id: isNumber, outcome: isOneOf("accepted", "refused", "unknown"), value: isAbsentOr(isText) },
 };
 
 /**
@@ -95,15 +104,8 @@ function parse(text: string, where: string): Line {
   }
   const kind = String(line.event);
   if (!Object.hasOwn(fieldsOf, kind)) throw new HistoryError(`${where} has no known event`);
-  const needed = ["atMs", "wallMs", ...fieldsOf[kind as Line["event"]]];
-  const fields = Object.keys(forms).filter((field) => needed.includes(field) || line[field] !== undefined);
-  const wrong = fields.find((field) => !fits(line[field], forms[field]));
+  const fields = { atMs: isNumber, wallMs: isNumber, ...fieldsOf[kind as Line["event"]] };
+  const [wrong] = Object.entries<Form>(fields).find(([field, fits]) => !fits(line[field])) ?? [];
   if (wrong !== undefined) throw new HistoryError(`${where} has no ${wrong}, or a wrong one`);
   return line as unknown as Line;
-}
-
-function fits(value: unknown, form: (typeof forms)[string] | undefined): boolean {
-  if (typeof form === "object") return form.includes(value);
-  if (form !== "list") return typeof value === form;
-  return Array.isArray(value) && value.every((name) => typeof name === "string");
 }

@@ -1,80 +1,62 @@
 import { type Access, Register } from "./register.ts";
 
-/** An access, while its file is read. */
-export interface RecordedAccess extends Access {
-  readonly process: { readonly process: string };
-  readonly resource: string;
-  answeredAtMs: number;
-  value: string;
-  basis: string | undefined;
-  readonly fence: number | undefined;
-  /** Undefined while it is not known. */
-  outcome: "accepted" | "refused" | "unknown" | undefined;
-}
-
-/** A rule that an access violates, or leaves undecided. */
-export type AccessFault =
-  | { readonly rule: "stale write"; readonly access: RecordedAccess; readonly newest: RecordedAccess }
-  | { readonly rule: "linearizability"; readonly access: RecordedAccess }
-  | { readonly rule: "undecided"; readonly access: RecordedAccess };
-
-/** What the accesses under one token show. */
-interface Holder {
-  pending: number;
-  /** Whether some of the pending accesses are concurrent, so that their order is not known. */
+/** What the accesses of a process under one token show. */
+export interface Known {
+  /** How many are without an answer. A write whose outcome is unknown stays open: it may happen at any time. */
+  open: number;
+  /** Whether some of them are concurrent, so that their order is not known. */
   isUnclear: boolean;
   /** The value after the last access, if it is known. */
   value: string | undefined;
 }
 
-/** A call or an answer. */
-interface QueueEntry {
-  readonly atMs: number;
-  readonly access: RecordedAccess;
-  readonly isAnswer: boolean;
+/** An access, while its file is read. */
+export interface RecordedAccess extends Access {
+  readonly process: { readonly process: string };
+  readonly resource: string;
+  readonly fence: number | undefined;
+  /** Undefined if it has no token. */
+  readonly known: Known | undefined;
+  answeredAtMs: number;
+  value: string;
+  /** Undefined while it is not known. */
+  outcome: "accepted" | "refused" | "unknown" | undefined;
 }
 
-/** How many tokens of a value are remembered, to know what their accesses have read. */
-const rememberedTokens = 1_000;
+/** Receives a rule that accesses to a value violate, or what leaves them undecided. */
+type OnFault = (rule: "stale write" | "linearizability" | "undecided", what: string) => void;
+
+/** How many states to search for one answer. */
+const statesMax = 100_000;
 
 /**
  * Checks the accesses to one value. They are judged in the order of their times, as soon as the outcomes of all that were
  * made before are known.
  */
 export class ValueChecks {
-  readonly #register: Register;
   readonly #marginMs: number;
-  readonly #onFault: (fault: AccessFault) => void;
+  readonly #onFault: OnFault;
   /** Calls and answers to come, in order. An answer counts once no clock can still show that another call was earlier. */
-  readonly #queue: QueueEntry[] = [];
-  readonly #holders = new Map<number, Holder>();
+  readonly #queue: { readonly atMs: number; readonly access: RecordedAccess; readonly isAnswer: boolean }[] = [];
   /** The accepted access with the largest token. */
   #newest: RecordedAccess | undefined;
-  #isJudged = false;
+  /** Undefined once it has found a violation, or has given up. */
+  #register: Register | undefined = new Register(statesMax);
 
   /**
-   * @param options.maxStates see {@link Register}
-   * @param options.marginMs the largest difference between two clocks, in milliseconds
-   * @param options.onFault called for each fault. Only the first violation of linearizability is found
+   * @param marginMs the largest difference between two clocks, in milliseconds
+   * @param onFault called for each fault
    */
-  constructor(options: {
-    readonly maxStates: number;
-    readonly marginMs: number;
-    readonly onFault: (fault: AccessFault) => void;
-  }) {
-    this.#register = new Register(options.maxStates);
-    this.#marginMs = options.marginMs;
-    this.#onFault = options.onFault;
+  constructor(marginMs: number, onFault: OnFault) {
+    this.#marginMs = marginMs;
+    this.#onFault = onFault;
   }
 
-  /** Adds an access whose outcome will be known later. */
-  invoke(access: RecordedAccess): void {
-    this.#insert({ atMs: access.invokedAtMs, access, isAnswer: false });
-  }
-
-  /** Adds an accepted answer. */
-  answer(access: RecordedAccess): void {
-    this.#insert({ atMs: access.answeredAtMs + this.#marginMs, access, isAnswer: true });
+  /** Adds an access whose outcome will be known later, or an accepted answer. */
+  add(access: RecordedAccess, isAnswer: boolean): void {
+    const atMs = isAnswer ? access.answeredAtMs + this.#marginMs : access.invokedAtMs;
+    const index = this.#queue.findLastIndex((entry) => entry.atMs <= atMs);
+    this.#queue.splice(index + 1, 0, { atMs, access, isAnswer });
   }
 
   /** Judges what happened before this time. */
@@ -87,50 +69,29 @@ export class ValueChecks {
     }
   }
 
-  /** Inserts behind all that is not later. */
-  #insert(entry: QueueEntry): void {
-    const index = this.#queue.findLastIndex(({ atMs }) => atMs <= entry.atMs);
-    this.#queue.splice(index + 1, 0, entry);
-  }
-
   #judgeCall(access: RecordedAccess): void {
     const { kind, outcome, fence } = access;
-    const holder = this.#holderOf(fence);
-    if (kind === "write" && holder?.pending === 0) access.basis = holder.value;
-    const isUncertain = kind === "write" && outcome === "unknown";
-    if (outcome !== "accepted" && !isUncertain) return;
-    const newest = this.#newest;
-    const isStale = fence !== undefined && newest?.fence !== undefined && fence < newest.fence;
-    if (kind === "write" && !isUncertain && isStale) this.#onFault({ rule: "stale write", access, newest });
-    if (!this.#isJudged) this.#register.invoke(access, !isUncertain);
-    if (holder === undefined) return;
-    // A write without an answer stays pending: it may happen at any time.
-    holder.isUnclear ||= holder.pending > 0;
-    holder.pending += 1;
+    const isWrite = kind === "write";
+    if (isWrite && outcome === "unknown") this.#register?.invoke(access, false);
+    if (outcome !== "accepted") return;
+    const { kind: newerKind, fence: newest = 0 } = this.#newest ?? {};
+    if (isWrite && fence !== undefined && fence < newest) {
+      const what = `a write with token ${fence} was accepted after a ${newerKind} with token ${newest}`;
+      this.#onFault("stale write", what);
+    }
+    this.#register?.invoke(access, true);
   }
 
   #judgeAnswer(access: RecordedAccess): void {
-    const { fence } = access;
-    if (fence !== undefined && fence > (this.#newest?.fence ?? 0)) this.#newest = access;
-    const holder = this.#holderOf(fence);
-    if (holder !== undefined && holder.pending > 0) {
-      holder.pending -= 1;
-      holder.value = holder.isUnclear ? undefined : access.value;
-      if (holder.pending === 0) holder.isUnclear = false;
-    }
-    if (this.#isJudged) return;
-    const isExplained = this.#register.answer(access);
-    if (isExplained === true) return;
-    this.#isJudged = true;
-    this.#onFault({ rule: isExplained === false ? "linearizability" : "undecided", access });
-  }
-
-  #holderOf(fence: number | undefined): Holder | undefined {
-    if (fence === undefined) return undefined;
-    const holder = this.#holders.get(fence) ?? { pending: 0, isUnclear: false, value: undefined };
-    this.#holders.set(fence, holder);
-    const [oldest] = this.#holders.keys();
-    if (this.#holders.size > rememberedTokens && oldest !== undefined) this.#holders.delete(oldest);
-    return holder;
+    const { kind, value, basis, process, fence = 0 } = access;
+    if (fence > (this.#newest?.fence ?? 0)) this.#newest = access;
+    const isExplained = this.#register === undefined || this.#register.answer(access);
+    if (isExplained) return;
+    this.#register = undefined;
+    const lost = `${process.process} wrote ${value} over a value other than the ${basis} that it had seen`;
+    const isUpdate = kind === "write" && basis !== undefined;
+    const unexplained = `no order of the accesses explains that ${process.process} has read ${value}`;
+    if (isExplained === false) this.#onFault("linearizability", isUpdate ? lost : unexplained);
+    else this.#onFault("undecided", `more than ${statesMax} orders are possible when ${process.process} is answered`);
   }
 }

@@ -48,8 +48,8 @@ export const checkCommand: CommandModule<object, CheckArguments> = {
 
 function textOf({ verdict, ...shown }: HistoryVerdict, files: number): string {
   const color = { correct: colors.green, violated: colors.red, undecided: colors.yellow }[verdict];
-  const found = [...shown.findings, ...shown.undecided].flatMap((finding) => [sectionOf(finding), ""]);
-  const more = shown.violations - shown.findings.length;
+  const found = shown.findings.flatMap((finding) => [sectionOf(finding), ""]);
+  const more = shown.violations - shown.findings.filter(({ rule }) => rule !== "undecided").length;
   const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
   const judged = `${counted(shown.locks, "lock", "locks")} and ${counted(shown.accesses, "access", "accesses")}`;
   return [
