@@ -157,12 +157,17 @@ export class HistoryJudge {
     const { resource, fence, value } = line;
     this.#counts.accesses += 1;
     const known = fence === undefined ? undefined : knownOf(source, `${fence} ${resource}`);
-    const basis = kind === "write" && known?.open === 0 ? known.value : undefined;
-    if (known !== undefined) known.isUnclear = known.open++ > 0;
+    const basis = kind === "write" && known?.open.size === 0 ? known.value : undefined;
     const access: RecordedAccess = {
       ...{ id: this.#counts.accesses, kind, process: source, resource, fence, value, basis, known },
       ...{ outcome: undefined, invokedAtMs, answeredAtMs: Infinity },
     };
+    if (known !== undefined) {
+      known.isUnclear = known.open.size > 0;
+      // Concurrent accesses under one token may happen in any order, so what a write replaces is not known.
+      for (const other of known.open) other.basis = undefined;
+      known.open.add(access);
+    }
     const token = fence === undefined ? "" : ` with token ${fence}`;
     this.#note(source, invokedAtMs, [resource], `${kind === "read" ? "reads" : `writes ${value}`}${token}`);
     const checks = this.#checksOf(resource);
@@ -175,9 +180,9 @@ export class HistoryJudge {
     const { kind, process, resource, known } = access;
     Object.assign(access, { value, outcome, answeredAtMs: nowMs });
     if (known !== undefined && (kind === "read" || outcome !== "unknown")) {
-      known.open -= 1;
+      known.open.delete(access);
       if (outcome === "accepted") known.value = known.isUnclear ? undefined : value;
-      known.isUnclear &&= known.open > 0;
+      known.isUnclear &&= known.open.size > 0;
     }
     const isRead = kind === "read" && outcome === "accepted";
     this.#note(process, nowMs, [resource], isRead ? `has read ${value}` : `is answered: ${kind} ${outcome}`);
@@ -242,7 +247,7 @@ export class HistoryJudge {
 }
 
 function knownOf({ known }: Recorded, key: string): Known {
-  const found = known.get(key) ?? { open: 0, isUnclear: false, value: undefined };
+  const found = known.get(key) ?? { open: new Set(), isUnclear: false, value: undefined };
   known.set(key, found);
   const [oldest] = known.keys();
   if (known.size > knownTokens && oldest !== undefined) known.delete(oldest);

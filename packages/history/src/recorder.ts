@@ -53,7 +53,7 @@ export interface HistoryRecorder {
     options: AccessOptions,
     access: () => Result | PromiseLike<Result>,
   ): Promise<Result>;
-  /** Ends the recording, and closes the file. */
+  /** Ends the recording, and closes the file. Close the `Redlock` first: locks whose release is not recorded seem held. */
   close(): void;
 }
 

@@ -2,8 +2,8 @@ import { type Access, Register } from "./register.ts";
 
 /** What the accesses of a process under one token show. */
 export interface Known {
-  /** How many are without an answer. A write whose outcome is unknown stays open: it may happen at any time. */
-  open: number;
+  /** Those without an answer. A write whose outcome is unknown stays open: it may happen at any time. */
+  readonly open: Set<RecordedAccess>;
   /** Whether some of them are concurrent, so that their order is not known. */
   isUnclear: boolean;
   /** The value after the last access, if it is known. */
@@ -19,6 +19,7 @@ export interface RecordedAccess extends Access {
   readonly known: Known | undefined;
   answeredAtMs: number;
   value: string;
+  basis: string | undefined;
   /** Undefined while it is not known. */
   outcome: "accepted" | "refused" | "unknown" | undefined;
 }

@@ -210,6 +210,28 @@ describe("checkHistory()", () => {
     expect(await checkHistory(files, { clocksDifferMs: 250 })).toMatchObject({ verdict: "correct", locks: 3 });
   });
 
+  test("checkHistory() allows any order for concurrent writes under one token", async () => {
+    const read = { event: "read", resource: "r", fence: 1 };
+    const write = { event: "write", resource: "r", fence: 1 };
+    const answer = { event: "answered", outcome: "accepted" };
+    const files = await written([
+      text(
+        ...[start, { ...read, id: 1 }, { ...answer, id: 1, value: "first" }],
+        ...[
+          { ...write, id: 2, value: "a" },
+          { ...write, id: 3, value: "b" },
+        ],
+        ...[
+          { ...answer, id: 2 },
+          { ...answer, id: 3 },
+          { ...read, id: 4 },
+          { ...answer, id: 4, value: "a" },
+        ],
+      ),
+    ]);
+    expect(await checkHistory(files)).toMatchObject({ verdict: "correct", findings: [] });
+  });
+
   test("checkHistory() is undecided when the accesses have too many orders", async () => {
     const system = new System(Array(20).fill(0));
     for (const index of system.processes.keys()) system.call(index, "write", undefined);
