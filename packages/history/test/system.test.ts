@@ -18,6 +18,8 @@ interface Process {
   readonly redlock: Redlock;
   readonly nodes: readonly FaultyNode[];
   readonly locks: Set<Lock>;
+  /** The owners of its shared locks, which write nothing. */
+  readonly shared: ReadonlySet<unknown>;
   isCrashed: boolean;
 }
 
@@ -61,10 +63,12 @@ class System {
       afterPendingIo: clock.afterPendingIo,
     };
     const lines: Record<string, unknown>[] = [];
+    const shared = new Set<unknown>();
     const startMs = clock.monotonicMs();
     const history = recordHistory(
       (text) => {
         const line = JSON.parse(text) as Record<string, number>;
+        if (line.mode === ("shared" as never)) shared.add(line.owner);
         const shiftMs = startMs - Number(lines[0]?.realMs ?? line.atMs);
         const machine = this.#offsetsMs.some((ms) => ms > 0) ? `machine ${name}` : "machine";
         const fromMs = line.fromMs === undefined ? {} : { fromMs: line.fromMs + shiftMs };
@@ -79,7 +83,7 @@ class System {
         draw(12) === 0 ? { lose: draw(2) === 0 ? "request" : "reply" } : { requestMs: draw(9), replyMs: draw(9) };
     }
     const redlock = new Redlock(nodes, { clock: own, observer: history.observer, ttlMs: 100, waitTimeoutMs: 60 });
-    return { name, lines, history, redlock, nodes, locks: new Set(), isCrashed: false };
+    return { name, lines, history, redlock, nodes, locks: new Set(), shared, isCrashed: false };
   }
 
   /** Starts something, and lets time pass. Most of what fails is expected to. */
@@ -119,9 +123,9 @@ class System {
   }
 
   /** Reads and writes the value under a lock, whether or not it is still held. */
-  async #update(process: Process, { fence, mode, resources }: Lock): Promise<void> {
+  async #update(process: Process, { fence, owner, resources }: Lock): Promise<void> {
     const [resource = ""] = resources;
-    if (mode === "shared") return;
+    if (process.shared.has(owner)) return;
     const cell = this.#values.get(resource) ?? { value: "first", fence: 0 };
     this.#values.set(resource, cell);
     const arrive = (): Promise<void> => new Promise((resolve) => this.clock.deliver(this.#draw(30), resolve));
