@@ -55,6 +55,9 @@ interface RecordedLock extends LockedTime {
 const shownFindings = 20;
 const shownLines = 20;
 
+/** Of how many resources the latest lines are remembered: a history may name any number. */
+const shownResources = 1_000;
+
 /** For how many tokens a process remembers what their accesses have read. */
 const knownTokens = 1_000;
 
@@ -65,7 +68,7 @@ export class HistoryJudge {
   readonly #exclusion: Exclusion<RecordedLock>;
   readonly #tokens: TokenOrder<RecordedLock>;
   readonly #values = new Map<string, ValueChecks>();
-  /** The latest lines of each resource. */
+  /** The latest lines of the latest resources. */
   readonly #recent = new Map<string, TimelineLine[]>();
   readonly #counts = { locks: 0, accesses: 0, violations: 0 };
   readonly #findings: HistoryFinding[] = [];
@@ -239,7 +242,10 @@ export class HistoryJudge {
     const line = { atMs: nowMs - (this.#startMs ?? 0), who: process, what };
     for (const resource of resources) {
       const lines = this.#recent.get(resource) ?? [];
+      this.#recent.delete(resource);
       this.#recent.set(resource, lines);
+      const [oldest] = this.#recent.keys();
+      if (this.#recent.size > shownResources && oldest !== undefined) this.#recent.delete(oldest);
       if (lines.push(line) > shownLines) lines.shift();
     }
     return line;

@@ -199,8 +199,8 @@ describe("checkHistory()", () => {
       return { start: { ...start, machine }, lock, end: { event: "released", owner, atMs: endMs, wallMs: endMs } };
     };
     const [first, second, third] = [
-      process("m", 1, 10, 300),
-      process("other", 2, 100, 110),
+      process("m", 1, 10, 340),
+      process("other", 2, 100, 290),
       process("other", 3, 320, 330),
     ];
     const files = await written([
