@@ -83,7 +83,7 @@ test("@Leader fails the start of the application for bad options, or a class tha
   @Injectable({ scope: Scope.TRANSIENT })
   class Transient extends Worker {}
   const world = new World();
-  const start = (provider: typeof First | typeof BadOptions) => errorOf(world.start([First, provider]));
+  const start = (provider: typeof Worker | typeof BadOptions) => errorOf(world.start([First, provider]));
   expect(String(await start(BadOptions))).toContain("ttl is not an option of an election");
   expect(String(await start(PerRequest))).toContain(
     "@Leader PerRequest.lead must be in a class with the default scope",
