@@ -318,7 +318,7 @@ export class Redlock extends EventEmitter {
  *
  * @example
  * ```ts
- * import Redlock from "@holdfast/compat/redlock-4";
+ * import { Redlock } from "@holdfast/compat/redlock-4";
  *
  * const options: Redlock.Options = { retryCount: 3 };
  * const unlock = (lock: Redlock.Lock) => lock.unlock();
