@@ -20,6 +20,7 @@ let keys = 0;
 const freshKey = (): string => `key-${++keys}`;
 const replacesRedisSemaphore = true;
 const once: LockOptions = { acquireAttemptsLimit: 1 };
+const long: LockOptions = { lockTimeout: 600_000 };
 
 const mutexes = [
   ["Mutex", (key: string, options?: LockOptions) => new Mutex(client, key, options), [client]],
@@ -182,8 +183,12 @@ test("RedlockMutex reports servers that do not reply as a timeout, and Mutex as 
 });
 
 test.each([
-  ["Mutex", (own: Redis) => new Mutex(own, "again"), "mutex:again"],
-  ["Semaphore", (own: Redis) => new Semaphore(own, "again", 1, { replacesRedisSemaphore }), "lock:sem:again:0"],
+  ["Mutex", (own: Redis) => new Mutex(own, "again", long), "mutex:again"],
+  [
+    "Semaphore",
+    (own: Redis) => new Semaphore(own, "again", 1, { ...long, replacesRedisSemaphore }),
+    "lock:sem:again:0",
+  ],
 ])("%s: release() can be repeated after it failed", async (_, create, key) => {
   const own = client.duplicate();
   const lock = create(own);
