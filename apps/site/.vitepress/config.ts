@@ -37,8 +37,12 @@ const leanServer: Plugin = {
 /** Minifies the worker of the playground, the largest part of what that page loads. Terser saves 2 of 52 kB. */
 const smallWorker: Plugin = {
   name: "small-worker",
-  enforce: "post",
-  renderChunk: async (code) => (await minify(code, { module: true })).code ?? null,
+  async generateBundle(_options, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type === "chunk")
+        file.code = (await minify(file.code, { module: true, compress: { passes: 2 } })).code ?? file.code;
+    }
+  },
 };
 
 /**
