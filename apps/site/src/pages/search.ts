@@ -50,7 +50,9 @@ export const searchOptions = {
   boostDocument(route: string, word: string, { title, titles }: Titles = {}): number {
     const isTitled = (titles?.[0] ?? title ?? "").toLowerCase().includes(word);
     const few = /^\/(bench|chaos|cli|contributing|demo|interop|reference|simulate|simulation)\//.test(route);
-    const some = /^\/(compat|conformance|custom-adapter|evidence|membership|migrating|overview|redis\/|why)/.test(route);
+    const some = /^\/(compat|conformance|custom-adapter|evidence|membership|migrating|overview|redis\/|why)/.test(
+      route,
+    );
     // It has the names of other libraries for what others call a lock.
     const fewest = route.startsWith("/reference/compat/");
     const readers = fewest ? 0.1 : few ? 0.3 : some ? 0.6 : route.startsWith("/core/") ? 3 : 2;
