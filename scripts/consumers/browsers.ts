@@ -37,6 +37,8 @@ export async function bundle({ directory }: ConsumerProject, { name }: Program):
 const webGlobals = {
   AbortController,
   AbortSignal,
+  atob,
+  btoa,
   clearTimeout,
   crypto,
   DOMException,
