@@ -198,9 +198,12 @@ export class HeldLock implements Lock {
   #extended(window: TtlWindow): void {
     this.#lease.renew(window);
     const remainingMs = this.#remainingOrThrow();
-    const { driftFactor } = this.#waiter.settings;
-    const term = { startedAt: window.startedAt, validityMs: validityMs(window.ttlMs, driftFactor) };
-    this.#context.observer.extended?.({ ...this.facts, ...term, remainingMs });
+    this.#context.observer.extended?.({
+      ...this.facts,
+      startedAt: window.startedAt,
+      validityMs: validityMs(window.ttlMs, this.#waiter.settings.driftFactor),
+      remainingMs,
+    });
   }
 
   #remainingOrThrow(): number {
