@@ -1,6 +1,6 @@
 /** A run in sentences: what happens at each moment, and why it matters. */
 import type { AccessTrace, LeaseTrace, OutageTrace, StorageKind, Trace } from "@holdfast/simulation";
-import { isDuring } from "./truth.ts";
+import { conflict, isDuring } from "./truth.ts";
 import { capitalized, listed, ms, storagesToShow } from "./words.ts";
 
 /** A sentence that holds from a moment until the next one. */
@@ -36,12 +36,6 @@ export function captionsOf(trace: Trace): readonly Caption[] {
   const sorted = captions.sort((a, b) => a.fromMs - b.fromMs);
   // Of two sentences of one moment, the one that is listed later says more.
   return sorted.filter(({ fromMs }, index) => fromMs !== sorted[index + 1]?.fromMs);
-}
-
-/** Two locks that exclude each other. */
-function conflict(a: Pick<LeaseTrace, "client" | "resources" | "mode">, b: typeof a): boolean {
-  const isExclusive = a.mode === "exclusive" || b.mode === "exclusive";
-  return a.client !== b.client && isExclusive && a.resources.some((resource) => b.resources.includes(resource));
 }
 
 function firstOfEach<T extends { readonly client: string }>(items: readonly T[]): readonly T[] {

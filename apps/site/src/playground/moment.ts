@@ -8,6 +8,7 @@ import type {
   Trace,
 } from "@holdfast/simulation";
 import { indexOf, lastAt, type TraceIndex } from "./trace-index.ts";
+import { conflict } from "./truth.ts";
 import { capitalized, listed } from "./words.ts";
 
 /** Everything that a picture of a run shows at one moment. Durations are in milliseconds. */
@@ -209,20 +210,16 @@ function clientAt(now: Now, name: string): ClientMoment {
 }
 
 function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMoment {
-  const { attempt, resources, fence, mode, client, validity, epoch } = lease;
+  const { attempt, resources, fence, mode, validity, epoch } = lease;
   const quorums = trace.quorums[epoch - 1] ?? [];
   const own = claims.filter((claim) => claim.attempt === attempt);
   const isOn = (node: string, resource: string): boolean =>
     own.some((claim) => claim.node === node && claim.resource === resource);
   const nodes = trace.nodes.filter((node) => resources.every((resource) => isOn(node, resource)));
-  const excludes = (other: LeaseTrace): boolean =>
-    (mode === "exclusive" || other.mode === "exclusive") && other.resources.some((each) => resources.includes(each));
   return {
     ...{ attempt, resources, fence, mode, nodes, ...leftAt(validity, atMs) },
     hasMajority: quorums.every((quorum) => quorum.nodes.filter((node) => nodes.includes(node)).length >= quorum.needed),
-    rivals: trace.clients.filter(
-      (other) => other !== client && leases.some((each) => each.client === other && excludes(each)),
-    ),
+    rivals: trace.clients.filter((other) => leases.some((each) => each.client === other && conflict(each, lease))),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The truth about locks over time, whatever their clients believe. */
-import type { ClaimTrace, QuorumTrace, Trace } from "@holdfast/simulation";
+import type { ClaimTrace, LeaseTrace, QuorumTrace, Trace } from "@holdfast/simulation";
 
 /** A time during which an attempt had claims on enough nodes. */
 export interface HoldSpan {
@@ -70,4 +70,10 @@ export function uncovered(span: Span, by: readonly Span[]): readonly Span[] {
     );
   }
   return rest;
+}
+
+/** Whether the locks of two clients exclude each other. */
+export function conflict(a: Pick<LeaseTrace, "client" | "resources" | "mode">, b: typeof a): boolean {
+  const isExclusive = a.mode === "exclusive" || b.mode === "exclusive";
+  return a.client !== b.client && isExclusive && a.resources.some((resource) => b.resources.includes(resource));
 }
