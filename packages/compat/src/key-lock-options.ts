@@ -1,4 +1,4 @@
-import { assertOptions, checkType } from "@holdfast/core/node";
+import { withDefaults } from "./with-defaults.ts";
 
 /** How long a lock is kept and waited for. Durations are milliseconds. */
 export interface TimeoutOptions {
@@ -44,8 +44,6 @@ export const defaultTimeoutOptions: {
   readonly acquireAttemptsLimit: number;
   readonly retryInterval: number;
 } = { lockTimeout: 10_000, acquireTimeout: 10_000, acquireAttemptsLimit: Infinity, retryInterval: 10 };
-
-const timeouts = ["lockTimeout", "acquireTimeout", "acquireAttemptsLimit", "retryInterval"] as const;
 
 /**
  * The lock was lost. Its `cause` says why.
@@ -112,21 +110,14 @@ export function completeOptions(options: LockOptions, isSemaphore: boolean): Com
         "replacesRedisSemaphore: true",
     );
   }
-  const ours = ["refreshInterval", "onLockLost", "keyPrefix", ...(isSemaphore ? ["replacesRedisSemaphore"] : [])];
-  assertOptions(options, [...timeouts, ...ours], isSemaphore ? "a semaphore" : "a mutex");
-  const defined = Object.entries(options).filter(([, value]) => value !== undefined);
-  const own: LockOptions = Object.fromEntries(defined);
-  const { lockTimeout = defaultTimeoutOptions.lockTimeout } = own;
+  const { lockTimeout = defaultTimeoutOptions.lockTimeout } = Object(options) as LockOptions;
   const refreshInterval = Math.round(lockTimeout * 0.8);
-  const complete = { ...defaultTimeoutOptions, refreshInterval, onLockLost: rethrow, keyPrefix: "", ...own };
-  for (const name of [...timeouts, "refreshInterval"] as const) {
-    const least = name === "acquireAttemptsLimit" ? 1 : 0;
-    checkType(name, "number", complete[name]);
-    if (!(complete[name] >= least)) throw new RangeError(`${name} must be at least ${least}`);
-  }
-  checkType("onLockLost", "function", complete.onLockLost);
-  checkType("keyPrefix", "string", complete.keyPrefix);
-  return complete;
+  const defaults = { ...defaultTimeoutOptions, refreshInterval, onLockLost: rethrow, keyPrefix: "" };
+  return withDefaults<CompleteOptions>(options, defaults, {
+    of: isSemaphore ? "a semaphore" : "a mutex",
+    leasts: { acquireAttemptsLimit: 1 },
+    others: isSemaphore ? ["replacesRedisSemaphore"] : [],
+  });
 }
 
 function rethrow(error: LostLockError): never {

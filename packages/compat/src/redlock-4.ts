@@ -13,6 +13,7 @@ import {
   heldLocks,
   RetryingRedlock,
   type RetrySettings,
+  releaseHeld,
   retryDefaults,
   settingsOfCall,
 } from "./retries.ts";
@@ -255,11 +256,7 @@ export class Redlock extends EventEmitter {
    */
   async unlock(lock: Lock, ...none: readonly never[]): Promise<void> {
     assertNoCallback(none);
-    const held = heldBy(lock);
-    lock.expiration = 0;
-    const failed = `Unable to fully release the lock on resource "${lock.resource}".`;
-    await orLockError(held.release(), failed);
-    if (held.signal.aborted) throw new LockError(failed, undefined, { cause: held.signal.reason });
+    await orLockError(releaseHeld(lock), `Unable to fully release the lock on resource "${lock.resource}".`);
   }
 
   /** See {@link Redlock.unlock}. */

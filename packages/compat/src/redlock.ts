@@ -14,6 +14,7 @@ import {
   heldLocks,
   RetryingRedlock,
   type RetrySettings,
+  releaseHeld,
   retryDefaults,
   settingsOfCall,
 } from "./retries.ts";
@@ -235,10 +236,7 @@ export class Redlock extends EventEmitter {
   async release(lock: Lock, settings?: undefined): Promise<ExecutionResult> {
     assertNoSettings("release", settings);
     const start = Date.now();
-    const held = heldBy(lock);
-    lock.expiration = 0;
-    await this.#orExecutionError(held.release());
-    if (held.signal.aborted) throw this.#executionError(held.signal.reason);
+    await this.#orExecutionError(releaseHeld(lock));
     return { attempts: [], start };
   }
 

@@ -1,7 +1,7 @@
 /** What redlock 4 and 5 share: their settings, the retries that these count, and how the clients voted. */
 import { HoldfastError, type Lock, type LockError, type NodeOutcome, Redlock } from "@holdfast/core";
-import { assertOptions, checkType } from "@holdfast/core/node";
 import { type Client, nodeOver } from "./nodes.ts";
+import { withDefaults } from "./with-defaults.ts";
 
 /** The settings that redlock 4 and 5 have in common. Durations are milliseconds. */
 export interface RetrySettings {
@@ -187,15 +187,7 @@ export function completeSettings<Settings extends RetrySettings>(
   given: Partial<Settings>,
   defaults: Settings,
 ): Settings {
-  assertOptions(given, Object.keys(defaults), "a Redlock");
-  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [name, value] of defined) {
-    const type = typeof defaults[name as keyof Settings];
-    checkType(name, type, value);
-    const least = name === "retryCount" ? -1 : 0;
-    if (type === "number" && !((value as number) >= least)) throw new RangeError(`${name} must be at least ${least}`);
-  }
-  return { ...defaults, ...Object.fromEntries(defined) };
+  return withDefaults(given, defaults, { of: "a Redlock", leasts: { retryCount: -1 } });
 }
 
 /** The settings that no call can change. */
@@ -231,6 +223,18 @@ export function heldBy(lock: object): Lock {
   if (held === undefined)
     throw new TypeError("lock must be one that this process has acquired: its value is not enough");
   return held;
+}
+
+/**
+ * Releases a lock. Its `expiration` is 0 from then on.
+ *
+ * @throws {LockLostError} if it was lost before
+ */
+export async function releaseHeld(lock: { expiration: number }): Promise<void> {
+  const held = heldBy(lock);
+  lock.expiration = 0;
+  await held.release();
+  held.signal.throwIfAborted();
 }
 
 /**
