@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { type Command, readCommand } from "@holdfast/app-kit/program";
 import type { Selection } from "./plan.ts";
 import { full, fullStores, fullWaiting, quick, quickStores, quickWaiting, type Scale } from "./scale.ts";
@@ -52,42 +51,26 @@ Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<BenchOptions> {
-  return readCommand(args, (given) => {
-    const { values, positionals } = parseArgs({
-      args: given,
-      allowPositionals: true,
-      options: {
-        quick: { type: "boolean", default: false },
-        only: { type: "string" },
-        servers: { type: "string" },
-        at: { type: "string" },
-        rounds: { type: "string" },
-        "no-idle-loops": { type: "boolean", default: false },
-        list: { type: "boolean", default: false },
-        out: { type: "string" },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return help;
-    const subject = subjectOf(positionals);
+  return readCommand(help, args, ({ words, flag, text }) => {
+    const subject = subjectOf(words);
     const { workloads, ...scales } = subjects[subject];
-    if (values.list) return list(workloads);
-    const base = values.quick ? scales.quick : scales.full;
-    const [rounds = base.rounds] = numbers(values.rounds) ?? [];
+    if (flag("list")) return list(workloads);
+    const base = flag("quick") ? scales.quick : scales.full;
+    const [rounds = base.rounds] = numbers(text("rounds")) ?? [];
+    const isOut = (arg = ""): boolean => arg.startsWith("--out");
     return {
       subject,
       scale: { ...base, rounds },
-      workloads: chosen(workloads, values.only),
-      selection: { servers: numbers(values.servers), atATime: numbers(values.at) },
-      hasIdleLoops: !values["no-idle-loops"],
-      out: values.out,
-      command: ["pnpm bench", ...withoutOut(given)].join(" "),
+      workloads: chosen(workloads, text("only")),
+      selection: { servers: numbers(text("servers")), atATime: numbers(text("at")) },
+      hasIdleLoops: !flag("no-idle-loops"),
+      out: text("out"),
+      command: [
+        "pnpm bench",
+        ...args.filter((arg, at) => arg !== "--" && !isOut(arg) && args[at - 1] !== "--out"),
+      ].join(" "),
     };
   });
-}
-
-function withoutOut(args: readonly string[]): string[] {
-  return args.filter((arg, index) => !arg.startsWith("--out") && args[index - 1] !== "--out");
 }
 
 function numbers(text: string | undefined): number[] | undefined {

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { type Command, integer, readCommand } from "@holdfast/app-kit/program";
+import { type Command, readCommand } from "@holdfast/app-kit/program";
 import { nemeses } from "./nemeses/index.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
@@ -28,13 +27,13 @@ const attacked = ["seconds", "nemesis", "nodes", "clients", "ttl", "seed", "repo
  * of servers changes, or nothing is attacked. Each has defaults of its own, and takes some of the options.
  */
 const modes = {
-  locks: { seconds: "20", clients: "4", ttl: "1000", nemeses, options: attacked },
-  election: { seconds: "20", clients: "4", ttl: "1000", nemeses, options: attacked },
+  locks: { seconds: 20, clients: 4, ttl: 1_000, nemeses, options: attacked },
+  election: { seconds: 20, clients: 4, ttl: 1_000, nemeses, options: attacked },
   membership: {
-    ...{ seconds: "12", clients: "20", ttl: "3000", nemeses: [] },
+    ...{ seconds: 12, clients: 20, ttl: 3_000, nemeses: [] },
     options: ["seconds", "clients", "ttl", "seed", "report"],
   },
-  soak: { seconds: "20", clients: "4", ttl: "1000", nemeses: [], options: ["seconds", "seed"] },
+  soak: { seconds: 20, clients: 4, ttl: 1_000, nemeses: [], options: ["seconds", "seed"] },
 };
 
 const help = `Attacks real redis-servers, client processes and the network between them, and checks the promises of locks.
@@ -69,43 +68,22 @@ export const adapters = ["ioredis", "node-redis"].map(adapterFile);
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
-  return readCommand(args, (given) => {
-    const { values } = parseArgs({
-      args: given,
-      options: {
-        seconds: { type: "string" },
-        nemesis: { type: "string" },
-        list: { type: "boolean", default: false },
-        nodes: { type: "string" },
-        clients: { type: "string" },
-        ttl: { type: "string" },
-        election: { type: "boolean", default: false },
-        membership: { type: "boolean", default: false },
-        soak: { type: "boolean", default: false },
-        seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
-        report: { type: "string" },
-        adapter: { type: "string", multiple: true },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return help;
-    if (values.list) return list();
-    const mode = (["soak", "membership", "election"] as const).find((name) => values[name]) ?? "locks";
+  return readCommand(help, args, ({ names, flag, text, texts, integer }) => {
+    if (flag("list")) return list();
+    const mode = (["soak", "membership", "election"] as const).find(flag) ?? "locks";
     const { options, ...defaults } = modes[mode];
-    const isRefused = ([name, value]: [string, unknown]): boolean =>
-      value !== undefined && value !== false && name !== mode && !options.includes(name);
-    const [refused] = Object.entries(values).find(isRefused) ?? [];
+    const refused = names.find((name) => name !== mode && !options.includes(name));
     if (refused !== undefined) throw new RangeError(`--${refused} has no effect with --${mode}`);
     return {
-      seconds: integer("--seconds", values.seconds ?? defaults.seconds, 1, 86_400),
-      nodes: integer("--nodes", values.nodes ?? "5", 3, 9),
-      clients: integer("--clients", values.clients ?? defaults.clients, 2, 32),
-      ttlMs: integer("--ttl", values.ttl ?? defaults.ttl, 300, 10_000),
+      seconds: integer("seconds", defaults.seconds, 1, 86_400),
+      nodes: integer("nodes", 5, 3, 9),
+      clients: integer("clients", defaults.clients, 2, 32),
+      ttlMs: integer("ttl", defaults.ttl, 300, 10_000),
       mode,
-      seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
-      nemeses: values.nemesis?.split(",").map(nemesisNamed) ?? defaults.nemeses,
-      report: values.report,
-      adapters: values.adapter?.map(file) ?? adapters,
+      seed: integer("seed", Math.floor(Math.random() * 1_000_000), 0, 2 ** 31 - 1),
+      nemeses: text("nemesis")?.split(",").map(nemesisNamed) ?? defaults.nemeses,
+      report: text("report"),
+      adapters: names.includes("adapter") ? texts("adapter").map(file) : adapters,
     };
   });
 }

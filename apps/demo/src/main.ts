@@ -1,9 +1,9 @@
 /** `pnpm demo`: see README.md. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { readCommand, runProgram } from "@holdfast/app-kit/program";
+import { runProgram } from "@holdfast/app-kit/program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { parseOptions, resources, type Setup } from "./options.ts";
+import { parseCommand, resources, type Setup } from "./options.ts";
 import { opening, play } from "./play.ts";
 import { Run, type Visit } from "./run.ts";
 import { verdictOf } from "./verdict.ts";
@@ -16,7 +16,7 @@ const drawMs = 100;
 const lookMs = 100;
 
 const { stdout } = process;
-await runProgram("demo", readCommand(process.argv.slice(2), parseOptions), runDemo);
+await runProgram("demo", parseCommand(process.argv.slice(2)), runDemo);
 
 /** Runs the demo. Resolves with whether every check holds. Rejects if the signal aborts. */
 async function runDemo(setup: Setup, cleanup: Cleanup, signal: AbortSignal): Promise<boolean> {

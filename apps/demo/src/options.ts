@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { integer } from "@holdfast/app-kit/program";
+import { type Command, type Given, readCommand } from "@holdfast/app-kit/program";
 
 /** The counter of the sleeper in the database, and the lock of the same name. */
 export const ledger = {
@@ -28,7 +27,7 @@ export const nodeNames: readonly string[] = ["n1", "n2", "n3", "n4", "n5"];
 export const sleeper = "sleeper";
 
 /** The parameters of a run. */
-export type Setup = Exclude<ReturnType<typeof parseOptions>, string>;
+export type Setup = ReturnType<typeof setupOf>;
 
 const help = `Shows a distributed lock at work, and checks that it keeps what it promises.
 
@@ -44,24 +43,23 @@ Usage: pnpm demo [options]
 Exit code: 0 when every check holds, 1 when something was violated, 2 when it could not run.
 `;
 
-/** Reads the options, or returns the help. */
-export function parseOptions(args: string[]) {
-  const flag = { type: "boolean", default: false } as const;
-  const number = { type: "string" } as const;
-  const options = { redis: flag, seconds: number, workers: number, break: flag, metrics: flag, help: flag };
-  const { values } = parseArgs({ args, options });
-  if (values.help) return help;
-  const seconds = integer("--seconds", values.seconds ?? "20", 5, 600);
-  const length = integer("--workers", values.workers ?? "6", 2, 32);
+/** Reads the command line. */
+export function parseCommand(args: readonly string[]): Command<Setup> {
+  return readCommand(help, args, setupOf);
+}
+
+function setupOf({ flag, integer }: Given) {
+  const seconds = integer("seconds", 20, 5, 600);
+  const length = integer("workers", 6, 2, 32);
   // Short enough for a pause past the ttl, long enough for a busy machine.
   const ttlMs = Math.min(2000, Math.max(1000, seconds * 100));
   return {
     /** Whether to use real servers and worker processes, instead of memory nodes in this process. */
-    redis: values.redis,
+    redis: flag("redis"),
     /** Whether the workers lock. */
-    locked: !values.break,
+    locked: !flag("break"),
     /** Whether to print the metrics of the locks at the end. */
-    metrics: values.metrics,
+    metrics: flag("metrics"),
     seconds,
     workers: Array.from({ length }, (_, index) => `w${index + 1}`),
     /** The options of every `Redlock`. A worker that has waited for `waitTimeoutMs` goes elsewhere. */

@@ -1,14 +1,14 @@
-import { readCommand } from "@holdfast/app-kit/program";
 import { expect, test } from "vitest";
-import { parseOptions, type Setup } from "../src/options.ts";
+import { parseCommand } from "../src/options.ts";
 import { acts } from "../src/play.ts";
+import { setupOf } from "./stories.ts";
 
-test("parseOptions() reads all options, and has a default for each", () => {
-  expect(parseOptions([])).toEqual({
+test("parseCommand() reads all options, and has a default for each", () => {
+  expect(setupOf()).toEqual({
     ...{ redis: false, locked: true, metrics: false, seconds: 20, workers: ["w1", "w2", "w3", "w4", "w5", "w6"] },
     redlock: { ttlMs: 2000, nodeTimeoutMs: 400, waitTimeoutMs: 1000 },
   });
-  expect(parseOptions(["--redis", "--seconds", "8", "--workers=3", "--break", "--metrics"])).toEqual({
+  expect(setupOf("--redis", "--seconds", "8", "--workers=3", "--break", "--metrics")).toEqual({
     ...{ redis: true, locked: false, metrics: true, seconds: 8, workers: ["w1", "w2", "w3"] },
     redlock: { ttlMs: 1000, nodeTimeoutMs: 200, waitTimeoutMs: 500 },
   });
@@ -20,8 +20,8 @@ test.each([
   [["--seconds"], "--seconds"],
   [["--fast"], "--fast"],
   [["fast"], "fast"],
-])("parseOptions() refuses %j and names it", (args, message) => {
-  expect(readCommand(args, parseOptions)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
+])("parseCommand() refuses %j and names it", (args, message) => {
+  expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
 });
 
 test.each([5, 8, 20, 600])(
@@ -30,7 +30,7 @@ test.each([5, 8, 20, 600])(
     const shares = Object.values(acts);
     expect(shares).toEqual(shares.toSorted((a, b) => a - b));
     expect((acts.firstRestart - acts.secondKill) * seconds).toBeGreaterThanOrEqual(1);
-    const { redlock } = parseOptions(["--seconds", String(seconds)]) as Setup;
+    const { redlock } = setupOf("--seconds", String(seconds));
     expect((acts.end - acts.pause) * seconds * 1000).toBeGreaterThan(1.5 * redlock.ttlMs);
   },
 );

@@ -1,9 +1,16 @@
-import { parseOptions, type Setup } from "../src/options.ts";
+import { parseCommand, type Setup } from "../src/options.ts";
 import { Run, type Visit } from "../src/run.ts";
+
+/** The setup of a command line. */
+export function setupOf(...args: readonly string[]): Setup {
+  const command = parseCommand(args);
+  if (command.kind !== "run") throw new Error(JSON.stringify(command));
+  return command.options;
+}
 
 /** A run of two workers in which nothing has happened. */
 export function newRun(options: readonly string[] = []): Run {
-  return new Run(parseOptions(["--workers", "2", ...options]) as Setup);
+  return new Run(setupOf("--workers", "2", ...options));
 }
 
 /** The run after the workers have reported these visits. */

@@ -2,10 +2,11 @@ import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../src/database.ts";
-import { ledger, parseOptions, type Resource, resources, type Setup } from "../src/options.ts";
+import { ledger, type Resource, resources } from "../src/options.ts";
 import type { Visit } from "../src/run.ts";
 import { createWorker, pick, usingOf, visit, type Workplace } from "../src/worker.ts";
 import { mortalNode } from "../src/world.ts";
+import { setupOf } from "./stories.ts";
 
 const orders = resources[0] as Resource;
 const nothing = async (): Promise<void> => {};
@@ -79,7 +80,7 @@ describe("visit()", () => {
 
   it("visit() without locks lets all workers in, and loses updates", async () => {
     const { workplace, ended } = place();
-    const open = { ...workplace, using: usingOf(parseOptions(["--break"]) as Setup, [memoryNode()]) };
+    const open = { ...workplace, using: usingOf(setupOf("--break"), [memoryNode()]) };
     const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
     await Promise.all([visit(open, orders, pause), visit(open, orders, pause)]);
     expect(ended().map(({ write, fence }) => [write, fence])).toEqual([

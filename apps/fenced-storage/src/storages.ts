@@ -1,4 +1,4 @@
-import type { Accounts } from "./accounts.ts";
+import { type Command, readCommand } from "@holdfast/app-kit/program";
 
 /** The storages and their titles. */
 export const storages = {
@@ -11,22 +11,32 @@ export const storages = {
 /** The name of a storage. */
 export type StorageName = keyof typeof storages;
 
-/** Opens the accounts of a storage, and loads only its client. */
-export async function openAccounts(storage: StorageName, address: string): Promise<Accounts> {
-  if (storage === "postgres") return (await import("./postgres/accounts.ts")).openPostgresAccounts(address);
-  if (storage === "sqlite") return (await import("./sqlite/accounts.ts")).openSqliteAccounts(address);
-  if (storage === "http") return (await import("./http/accounts.ts")).openHttpAccounts(address);
-  return (await import("./redis/accounts.ts")).openRedisAccounts(address);
-}
-
 /**
- * Returns the storages with these names, or all of them.
- *
- * @throws {RangeError} if a name is unknown
+ * Loads a storage alone, with its client. It has `start`, which starts it and resolves with its address, and `open`, which
+ * opens the accounts there.
  */
-export function storagesNamed(names: readonly string[]): StorageName[] {
-  const all = Object.keys(storages) as StorageName[];
-  const unknown = names.filter((name) => !(all as string[]).includes(name));
-  if (unknown.length > 0) throw new RangeError(`no such storage: ${unknown.join(", ")}; choose from ${all.join(", ")}`);
-  return names.length > 0 ? (names as StorageName[]) : all;
+export const load = {
+  postgres: () => import("./postgres/accounts.ts"),
+  sqlite: () => import("./sqlite/accounts.ts"),
+  http: () => import("./http/accounts.ts"),
+  redis: () => import("./redis/accounts.ts"),
+} as const;
+
+const all = Object.keys(storages) as StorageName[];
+
+const help = `Plays late writes to storages, with and without a check of the fencing token.
+
+Usage: pnpm --filter @holdfast/fenced-storage start [${all.join("|")}] [options]
+
+  --help  prints this
+`;
+
+/** Reads the command line: the names of storages, or none for all of them. */
+export function parseCommand(args: readonly string[]): Command<StorageName[]> {
+  return readCommand(help, args, ({ words }) => {
+    const unknown = words.filter((word) => !(all as string[]).includes(word));
+    if (unknown.length > 0)
+      throw new RangeError(`no such storage: ${unknown.join(", ")}; choose from ${all.join(", ")}`);
+    return words.length > 0 ? (words as StorageName[]) : all;
+  });
 }

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { expect, onTestFinished, test } from "vitest";
 import { playLateWrites } from "../src/play/late-writes.ts";
+import { startLockServers } from "../src/play/locks.ts";
 import { linesOf } from "../src/report.ts";
-import { startLockServers, startStorage } from "../src/start-storage.ts";
-import { type StorageName, storages } from "../src/storages.ts";
+import { load, type StorageName, storages } from "../src/storages.ts";
 
 const lostOfB = { balance: 70, isAccepted: true };
 const lostOfA = { balance: 150, isAccepted: true };
@@ -16,12 +16,13 @@ export function readme(): Promise<string> {
 }
 
 /** Registers the test in which a holder is paused for longer than its ttl, and then writes. */
-export function testLateWrites(storage: StorageName, start = startStorage): void {
+export function testLateWrites(storage: StorageName): void {
   test(`late writes to ${storages[storage]} lose an update unless the token is checked at reads and writes`, async () => {
     const cleanup = createCleanup();
     onTestFinished(cleanup.run);
     const urls = await startLockServers(cleanup);
-    const outcomes = await playLateWrites(storage, await start(storage, cleanup), urls, cleanup);
+    const { start } = await load[storage]();
+    const outcomes = await playLateWrites(storage, await start(cleanup), urls, cleanup);
     expect(outcomes).toMatchObject([
       { checks: "nothing", arrival: "after B has written", ...lostOfB },
       { checks: "nothing", arrival: "between B's read and B's write", ...lostOfA },

@@ -3,9 +3,8 @@ import { StaleFenceError } from "@holdfast/redis";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Account, Accounts } from "../src/accounts.ts";
-import { connectLocks } from "../src/play/locks.ts";
-import { startLockServers, startStorage } from "../src/start-storage.ts";
-import { openAccounts, type StorageName, storages } from "../src/storages.ts";
+import { connectLocks, startLockServers } from "../src/play/locks.ts";
+import { load, type StorageName, storages } from "../src/storages.ts";
 
 const ttlMs = 500;
 
@@ -23,7 +22,8 @@ async function startWorld(storage: StorageName): Promise<World> {
   onTestFinished(cleanup.run);
   const { redlock, close } = await connectLocks(await startLockServers(cleanup));
   cleanup.defer(close);
-  const accounts = await openAccounts(storage, await startStorage(storage, cleanup));
+  const { start, open } = await load[storage]();
+  const accounts = await open(await start(cleanup));
   cleanup.defer(accounts.close);
   await accounts.create("a", 100);
   return {

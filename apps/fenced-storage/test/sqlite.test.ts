@@ -1,22 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { runProgram } from "@holdfast/testkit";
-import { expect, onTestFinished, test } from "vitest";
-import { openSqliteAccounts } from "../src/sqlite/accounts.ts";
+import { expect, test } from "vitest";
+import { open, start } from "../src/sqlite/accounts.ts";
 import { openDatabase, readBalance, writeBalance } from "../src/sqlite/fenced-rows.ts";
 import { testLateWrites } from "./late-writes.ts";
 
 testLateWrites("sqlite");
 
-async function databasePath(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return join(folder, "accounts.db");
-}
-
 test("readBalance() makes the row refuse older tokens from then on, in every connection", async () => {
-  const path = await databasePath();
+  const path = await start();
   const [one, other] = [await openDatabase(path), await openDatabase(path)];
   one.exec("INSERT INTO accounts VALUES ('7', 100, 0)");
   expect(await readBalance(one, "7", Number.MAX_SAFE_INTEGER)).toBe(100);
@@ -29,8 +20,8 @@ test("readBalance() makes the row refuse older tokens from then on, in every con
 });
 
 test("writeBalance() of two concurrent processes never writes an older token after a newer one", async () => {
-  const path = await databasePath();
-  const accounts = await openSqliteAccounts(path);
+  const path = await start();
+  const accounts = await open(path);
   for (const id of ["7", "writer 1", "writer 2"]) await accounts.create(id, 0);
   const cwd = new URL("..", import.meta.url).pathname;
   const program = new URL("./fixtures/write-tokens.ts", import.meta.url).pathname;

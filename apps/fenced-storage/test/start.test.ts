@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { runProgram } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { storagesNamed } from "../src/storages.ts";
+import { parseCommand } from "../src/storages.ts";
 import { readme } from "./late-writes.ts";
 
 const app = new URL("..", import.meta.url);
@@ -15,11 +15,11 @@ test("late writes to Redis lose an update unless the token is checked at reads a
   expect(await readme()).toContain(`Redis\n${lines}`);
 });
 
-test("storagesNamed() returns all storages by default, and refuses unknown names", () => {
-  expect(storagesNamed([])).toEqual(["postgres", "sqlite", "http", "redis"]);
-  expect(storagesNamed(["http"])).toEqual(["http"]);
-  const refused = "no such storage: mongodb; choose from postgres, sqlite, http, redis";
-  expect(() => storagesNamed(["http", "mongodb"])).toThrow(refused);
+test("parseCommand() returns all storages by default, and refuses unknown names", () => {
+  expect(parseCommand([])).toEqual({ kind: "run", options: ["postgres", "sqlite", "http", "redis"] });
+  expect(parseCommand(["http"])).toEqual({ kind: "run", options: ["http"] });
+  const message = "no such storage: mongodb; choose from postgres, sqlite, http, redis";
+  expect(parseCommand(["http", "mongodb"])).toEqual({ kind: "bad", message });
 });
 
 test("README.md quotes the files correctly", async () => {

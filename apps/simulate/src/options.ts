@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { type Command, integer, readCommand } from "@holdfast/app-kit/program";
+import { type Command, type Given, readCommand } from "@holdfast/app-kit/program";
 import { type FaultClassName, faultClasses } from "@holdfast/simulation";
 
 /** A task. */
@@ -53,38 +52,16 @@ Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it cou
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<Task> {
-  return readCommand(args, (given): Task | string => {
-    const { values } = parseArgs({
-      args: given,
-      options: {
-        faults: { type: "string" },
-        seed: { type: "string" },
-        runs: { type: "string" },
-        operations: { type: "string" },
-        long: { type: "boolean", default: false },
-        fresh: { type: "boolean", default: false },
-        keep: { type: "boolean", default: false },
-        critique: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return help;
-    return values.critique ? { kind: "critique" } : taskOf(values);
-  });
+  return readCommand(help, args, (given) => (given.flag("critique") ? { kind: "critique" } : taskOf(given)));
 }
 
-/** The values of the options that `taskOf` reads. */
-type Values = Readonly<
-  Partial<Record<"faults" | "seed" | "runs" | "operations", string>> & Record<"long" | "fresh" | "keep", boolean>
->;
-
-function taskOf({ long, fresh, keep, ...values }: Values): Task {
-  const faults = values.faults === undefined ? undefined : classOf(values.faults);
-  const number = (name: "seed" | "runs" | "operations", least: number): number | undefined =>
-    values[name] === undefined ? undefined : integer(`--${name}`, values[name], least);
-  const seed = number("seed", 0);
-  const runs = number("runs", 1);
-  const operations = number("operations", 1) ?? 0;
+function taskOf({ flag, text, integer }: Given): Task {
+  const [long, fresh, keep] = [flag("long"), flag("fresh"), flag("keep")];
+  const named = text("faults");
+  const faults = named === undefined ? undefined : classOf(named);
+  const seed = integer("seed", undefined, 0);
+  const runs = integer("runs", undefined, 1);
+  const operations = integer("operations", 0, 1);
   if (fresh && seed !== undefined) throw new RangeError("--fresh and --seed exclude each other");
   if (long && (runs !== undefined || operations > 0)) throw new RangeError("--long takes no --runs or --operations");
   if (seed !== undefined && runs === undefined && operations === 0 && !long) {

@@ -1,10 +1,19 @@
 import { StaleFenceError } from "@holdfast/redis";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Account, Accounts } from "../accounts.ts";
+import { startFencedService } from "./fenced-service.ts";
 
 const timeoutMs = 5_000;
 
+/** Starts a service. */
+export async function start(cleanup: Cleanup): Promise<string> {
+  const service = await startFencedService("optional");
+  cleanup.defer(service.close);
+  return service.url;
+}
+
 /** Opens accounts in an HTTP service. */
-export async function openHttpAccounts(url: string): Promise<Accounts> {
+export async function open(url: string): Promise<Accounts> {
   const account = (id: string, fence: number | undefined): Account => ({
     read: async () => Number(await readText(`${url}/accounts/${id}`, fence)),
     write: (balance) => writeText(`${url}/accounts/${id}`, String(balance), fence),

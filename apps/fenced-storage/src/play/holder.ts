@@ -3,7 +3,7 @@ import { serveParent } from "@holdfast/app-kit/worker";
 import type { Lock, Redlock } from "@holdfast/core";
 import { StaleFenceError } from "@holdfast/redis";
 import { type Account, type Accounts, accountOf } from "../accounts.ts";
-import { openAccounts, type StorageName } from "../storages.ts";
+import { load, type StorageName } from "../storages.ts";
 import { type Case, cases, withdrawal } from "./cases.ts";
 import { connectLocks } from "./locks.ts";
 
@@ -49,7 +49,8 @@ let writeAll: () => Promise<unknown>;
 const functions = {
   /** Locks and reads every account. */
   async claim(storage: StorageName, address: string, lockServers: readonly string[]): Promise<void> {
-    const accounts = await openAccounts(storage, address);
+    const { open } = await load[storage]();
+    const accounts = await open(address);
     const { redlock, close } = await connectLocks(lockServers);
     do {
       claims = await claimAll(redlock, accounts);

@@ -4,7 +4,7 @@ import type { Redlock } from "@holdfast/core";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Accounts, accountOf } from "../accounts.ts";
-import { openAccounts, type StorageName } from "../storages.ts";
+import { load, type StorageName } from "../storages.ts";
 import { arrivals, type Case, cases, deposit, opening } from "./cases.ts";
 import type { HolderFunctions } from "./holder.ts";
 import { connectLocks } from "./locks.ts";
@@ -31,7 +31,8 @@ export async function playLateWrites(
   cleanup: Cleanup,
   signal?: AbortSignal,
 ): Promise<Outcome[]> {
-  const accounts = await openAccounts(storage, address);
+  const { open } = await load[storage]();
+  const accounts = await open(address);
   cleanup.defer(accounts.close);
   const { redlock, close } = await connectLocks(lockServers, signal);
   cleanup.defer(close);

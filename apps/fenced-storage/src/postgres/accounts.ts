@@ -1,9 +1,18 @@
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import type { Accounts } from "../accounts.ts";
 import { readBalance, schema, writeBalance } from "./fenced-rows.ts";
 
+/** Starts a real server. */
+export async function start(cleanup: Cleanup): Promise<string> {
+  const server = await startPostgresServer();
+  cleanup.defer(server.stop);
+  return server.connectionString;
+}
+
 /** Opens accounts in the rows of a PostgreSQL table. */
-export async function openPostgresAccounts(connectionString: string): Promise<Accounts> {
+export async function open(connectionString: string): Promise<Accounts> {
   const pool = new pg.Pool({ connectionString });
   pool.on("error", () => {}); // errors of idle connections; queries reject on their own
   await pool.query(schema);

@@ -1,9 +1,16 @@
+import { startServer } from "@holdfast/app-kit/servers";
 import { ioredisFencedStore } from "@holdfast/ioredis";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { Redis } from "ioredis";
 import type { Accounts } from "../accounts.ts";
 
+/** Starts a real server. */
+export async function start(cleanup: Cleanup): Promise<string> {
+  return (await startServer(cleanup)).url;
+}
+
 /** Opens accounts in Redis. */
-export async function openRedisAccounts(url: string): Promise<Accounts> {
+export async function open(url: string): Promise<Accounts> {
   const client = new Redis(url);
   client.on("error", () => {}); // the client reconnects, and calls reject on their own
   await client.ping();

@@ -1,8 +1,15 @@
+import { join } from "node:path";
+import { reapedDirectory } from "@holdfast/testkit";
 import type { Accounts } from "../accounts.ts";
 import { openDatabase, readBalance, transaction, writeBalance } from "./fenced-rows.ts";
 
+/** Returns the path of a file in a new folder, which is removed when this process ends. */
+export async function start(): Promise<string> {
+  return join(await reapedDirectory(), "accounts.db");
+}
+
 /** Opens accounts in a SQLite file. */
-export async function openSqliteAccounts(path: string): Promise<Accounts> {
+export async function open(path: string): Promise<Accounts> {
   const database = await openDatabase(path);
   const run = (sql: string, ...values: (string | number)[]): Promise<void> =>
     transaction(database, () => void database.prepare(sql).run(...values));

@@ -1,7 +1,6 @@
 import { type ConnectedNodes, connectNodes } from "@holdfast/app-kit/nodes";
 import { LockLostError, Redlock } from "@holdfast/core";
-import type { Library, Locker } from "./library.ts";
-import { unless } from "./unless.ts";
+import { type Library, type Locker, unless } from "./library.ts";
 
 /** Generous: a busy machine must not turn a conflict into a failure. */
 const nodeTimeoutMs = 10_000;

@@ -3,8 +3,7 @@ import type { LibraryUser } from "@holdfast/app-kit/libraries/library";
 import { connectRedisSemaphore } from "@holdfast/app-kit/libraries/redis-semaphore";
 import { connectRedlock4, connectRedlock5, connectSesamecare } from "@holdfast/app-kit/libraries/redlock";
 import { connectUniversal } from "@holdfast/app-kit/libraries/redlock-universal";
-import type { HeldLock, Library } from "./library.ts";
-import { unless } from "./unless.ts";
+import { type HeldLock, type Library, unless } from "./library.ts";
 
 export const redlock5: Library = over("redlock 5", true, (ports) => connectRedlock5(ports, { retryCount: 0 }));
 
