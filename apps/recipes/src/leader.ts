@@ -6,7 +6,7 @@
  * refused by a storage that is shown the number of the term with every write.
  */
 import type { Election } from "@holdfast/core/election";
-import { StaleFenceError } from "./fenced-values.ts";
+import { StaleFenceError } from "@holdfast/ioredis";
 
 /**
  * Does one piece of the leader's work, in at most `stepMs`.

@@ -6,8 +6,8 @@
  * record alone does not show whether a worker is still busy with the job. The lock does.
  */
 import type { Redlock } from "@holdfast/core";
+import { type FencedStore, StaleFenceError } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
-import { type FencedValues, StaleFenceError } from "./fenced-values.ts";
 
 /** A Redis stream with a consumer group. */
 export interface Queue {
@@ -40,7 +40,7 @@ export async function addJob(redis: Redis, stream: string, id: string, payload: 
 export async function handleNext(
   queue: Queue,
   redlock: Redlock,
-  records: FencedValues,
+  records: FencedStore,
   handler: Handler,
 ): Promise<Outcome | null> {
   const entry = (await takeAbandoned(queue)) ?? (await takeNew(queue));
@@ -53,17 +53,17 @@ export async function handleNext(
 
 async function runAtMostOnce(
   redlock: Redlock,
-  records: FencedValues,
+  records: FencedStore,
   id: string,
   run: (signal: AbortSignal) => Promise<string>,
 ): Promise<Outcome> {
   const key = `job:${id}`;
   await using lock = await redlock.tryAcquire(key, { autoExtend: true });
   if (lock === null) return "elsewhere";
-  const record = (text: string) => records.write({ [key]: text }, lock.fence);
+  const record = (text: string) => records.write(key, text, lock.fence);
   try {
-    const [past] = await records.read([key], lock.fence);
-    if (past === "begun") {
+    const { value: past } = await records.read(key, lock.fence);
+    if (String(past) === "begun") {
       await record("interrupted");
       return "interrupted";
     }

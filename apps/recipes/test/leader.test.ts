@@ -1,9 +1,9 @@
 import { type LockNode, Redlock } from "@holdfast/core";
 import { election } from "@holdfast/core/election";
+import { StaleFenceError } from "@holdfast/ioredis";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { StaleFenceError } from "../src/fenced-values.ts";
 import { lead } from "../src/leader.ts";
 import { startChild } from "./child.ts";
 import { startWorld } from "./world.ts";
@@ -66,7 +66,7 @@ test("lead() ends its term when the storage refuses a write", async () => {
   const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
   await lead(election(redlock, "leader"), { stop: stop.signal, stepMs }, async (fence) => {
     fences.push(fence);
-    if (fences.length === 1) throw new StaleFenceError("a", fence, fence + 1);
+    if (fences.length === 1) throw new StaleFenceError("write", "a", fence, fence + 1);
     stop.abort();
   });
   const [first = 0, second = 0] = fences;
@@ -93,7 +93,9 @@ test("lead() of a paused process writes late, is refused, and leads again later"
 
   first.tell("write");
   first.send("SIGCONT");
-  expect(await first.says(/Error/)).toMatch(/^StaleFenceError: could not access written with token \d+: it was shown/);
+  expect(await first.says(/Error/)).toMatch(
+    /^StaleFenceError: could not write written with fence \d+: the key has already seen/,
+  );
   expect(await data.hget("written", "value")).toBe("second");
 
   await second.says(/^about to write$/);

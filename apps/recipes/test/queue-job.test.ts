@@ -1,5 +1,5 @@
+import { ioredisFencedStore } from "@holdfast/ioredis";
 import { expect, test, vi } from "vitest";
-import { fencedValues } from "../src/fenced-values.ts";
 import { addJob, type Handler, handleNext, type Queue } from "../src/queue-job.ts";
 import { startChild } from "./child.ts";
 import { openTestLocks, startWorld, type World } from "./world.ts";
@@ -35,7 +35,7 @@ test("handleNext() starts no job twice in three processes, one of which is kille
 test("handleNext() distinguishes a job in progress from an abandoned one, and records the outcome", async () => {
   const world = await startWorld();
   const queue = await newQueue(world);
-  const records = fencedValues(world.data);
+  const records = ioredisFencedStore(world.data);
   const [{ redlock }, { redlock: other }] = [openTestLocks(world), openTestLocks(world)];
   const never = vi.fn();
   const next = (handler: Handler = never) => handleNext(queue, other, records, handler);
@@ -43,7 +43,7 @@ test("handleNext() distinguishes a job in progress from an abandoned one, and re
 
   await addJob(world.data, "jobs", "fails", "…");
   expect(await next(vi.fn(() => Promise.reject(new Error("no such printer"))))).toBe("failed");
-  expect(await records.read(["job:fails"], Number.MAX_SAFE_INTEGER)).toEqual(["failed: Error: no such printer"]);
+  expect(await world.data.hget("job:fails", "value")).toBe("failed: Error: no such printer");
 
   await addJob(world.data, "jobs", "slow", "…");
   const slow = await new Promise<{ readonly finish: () => void; readonly outcome: Promise<unknown> }>((resolve) => {
