@@ -7,7 +7,7 @@ import { startMysqlServer } from "@holdfast/testkit/mysql-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { inTurns, report } from "./measure/in-turns.ts";
+import { quartilesOf } from "./measure/statistics.ts";
 
 const rowsMax = 10_000;
 const lock = { resources: ["account:1"], fence: 1 };
@@ -32,16 +32,26 @@ try {
   await cleanup.run();
 }
 
-/** Measures transactions on the tables, alternately. */
+/** Measures transactions on the tables, alternately, after a round to warm up. */
 async function measure({ name, rules, add }: Guarded, isSynced: boolean): Promise<void> {
   for (const rows of [1, 100, rowsMax]) {
-    const times = await inTurns(rules, async (rule) => {
-      const transactions = Math.ceil(200 / rows);
-      const startMs = performance.now();
-      for (let n = 0; n < transactions; n++) await add(rule, rows === 1 ? n + 1 : 1, rows);
-      return (performance.now() - startMs) / transactions;
+    const times = new Map<string, number[]>();
+    for (let round = 0; round < 16; round++) {
+      for (const rule of rules) {
+        const transactions = Math.ceil(200 / rows);
+        const startMs = performance.now();
+        for (let n = 0; n < transactions; n++) await add(rule, rows === 1 ? n + 1 : 1, rows);
+        const tookMs = (performance.now() - startMs) / transactions;
+        if (round > 0) times.set(rule, [...(times.get(rule) ?? []), tookMs]);
+      }
+    }
+    console.log(`${name}: a transaction of ${rows} rows, ${isSynced ? "synced" : "not synced"}; ms`);
+    const none = quartilesOf(times.get("none") ?? []).median;
+    const figures = [...times].map(([rule, list]) => {
+      const quartiles = quartilesOf(list);
+      return [rule, { ...quartiles, ratio: quartiles.median / none }] as const;
     });
-    report(`${name}: a transaction of ${rows} rows, ${isSynced ? "synced" : "not synced"}`, times, "none");
+    console.table(Object.fromEntries(figures));
   }
 }
 
