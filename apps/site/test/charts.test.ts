@@ -10,7 +10,7 @@ const generated = join(import.meta.dirname, "../../../docs/generated");
 const md = new MarkdownIt({ html: false }) as unknown as MarkdownRenderer;
 drawPictures(md, chartParts);
 
-const reports = ["benchmark", "chaos", "membership"];
+const reports = ["benchmark", "chaos"];
 const pages = new Map(
   reports.map((report) => {
     const realPath = join(generated, report, "README.md");

@@ -23,9 +23,6 @@ export interface Probe {
   readonly error: string | undefined;
 }
 
-/** The lane of the steps of the changes. */
-export const operatorLane = "operator";
-
 /** A journal, and the record of the changes. */
 export type Chronicle = ReturnType<typeof startChronicle>;
 
@@ -33,28 +30,13 @@ export type Chronicle = ReturnType<typeof startChronicle>;
 export function startChronicle(clientsByStage: () => ReadonlyMap<string, number>, onMoment: (moment: Moment) => void) {
   let fromMs = Number.NaN;
   const journal = startJournal();
-  const duties = startJournal();
   const moments: Moment[] = [];
   let seen = 0;
   return {
     ...journal,
-    /** The times during which servers held locks, and the steps of the changes, in the lane {@link operatorLane}. */
-    duties: duties.bands,
     moments,
     /** The tries of clients that no node may serve, and whether they were refused. */
     probes: [] as Probe[],
-    /** When the first line of the transcript was added. */
-    get fromMs() {
-      return fromMs;
-    },
-    /** Records a step of a change while it lasts. */
-    duringStep: <T>(label: string, step: () => Promise<T>) => duties.during(operatorLane, label, step),
-    /** Records that these servers hold locks from now on, and no others. */
-    onDuty(servers: readonly string[]): void {
-      const open = duties.bands.filter(({ lane, toMs }) => lane !== operatorLane && toMs === Number.POSITIVE_INFINITY);
-      for (const band of open) if (!servers.includes(band.lane)) band.toMs = monotonicMs();
-      for (const lane of servers) if (!open.some((band) => band.lane === lane)) duties.begin(lane, "");
-    },
     /** Adds a line to the transcript. */
     note(what: string): void {
       const { granted, errors } = journal;

@@ -65,27 +65,18 @@ export async function createOperator(
     }
   };
   const turns = createTurns();
-  let busy = 0;
-  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
-    busy += 1;
-    return turns(action).finally(() => {
-      busy -= 1;
-    });
-  };
   return {
     /** Carries out a step, by default after earlier operators were killed in the middle of it. */
     step: (change: Change, step: Step, isKilled = true) =>
-      inTurn(() =>
-        chronicle.duringStep(step, async () => {
-          const action = (process: Process) => process.call("step", patienceMs, order, change, step);
-          if (isKilled) await beginAndDie(step, action);
-          await carryOut(step, action);
-        }),
-      ),
+      turns(async () => {
+        const action = (process: Process) => process.call("step", patienceMs, order, change, step);
+        if (isKilled) await beginAndDie(step, action);
+        await carryOut(step, action);
+      }),
     heal: (stage: Stage, server: string) =>
       carryOut(`heal of ${server}`, (process) => process.call("heal", patienceMs, order, stage, server)),
     /** Runs an action during which no step runs, or returns undefined if one runs at the moment. */
-    unlessBusy: <T>(action: () => Promise<T>) => (busy > 0 ? undefined : inTurn(action)),
+    unlessBusy: <T>(action: () => Promise<T>) => (turns.isIdle() ? turns(action) : undefined),
     /** Tries to lock as a client of a stage, and records whether it was served. */
     async probe(stage: Stage, wanted: Probe["wanted"]): Promise<void> {
       const process = launch();

@@ -1,15 +1,8 @@
-import { reportFiles } from "@holdfast/app-kit/report";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { MembershipRun } from "./judge.ts";
-import { pictureOf, pictureTitle } from "./picture.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
 
-/** Returns the files of a report, by their paths. */
-export function filesOf(options: ChaosOptions, run: MembershipRun): ReadonlyMap<string, string> {
-  return reportFiles(pageOf(options, run), { rows: [], charts: [pictureOf(run.chronicle)] });
-}
-
-/** Writes the page. */
+/** Writes the page of a run. */
 export function pageOf(options: ChaosOptions, run: MembershipRun): string {
   const { clients, ttlMs, report } = options;
   const probes = run.chronicle.probes.map(({ what, error }) => `| ${what} | ${outcomeOf(error)} |\n`);
@@ -37,8 +30,6 @@ ${run.chronicle.moments.map(lineOf).join("\n")}
 
 ${verdictOf(options, run)}
 \`\`\`
-
-![${pictureTitle}](./timeline.svg)
 
 ## Clients of other stages
 

@@ -48,8 +48,8 @@ export async function playMembership(
   const run = await Promise.race([play(world, changes, options, signal), world.broken]);
   print(`\n${verdictOf(options, run)}`);
   if (options.report !== undefined) {
-    const { filesOf } = await import("./page.ts");
-    print(`The report is ${await writeFiles(options.report, filesOf(options, run))}.`);
+    const { pageOf } = await import("./page.ts");
+    print(`The report is ${await writeFiles(options.report, new Map([["README.md", pageOf(options, run)]]))}.`);
   }
   return run.findings.violations.length === 0;
 }
@@ -63,11 +63,6 @@ async function play(
   const { clients, chronicle } = world;
   const [first, last] = [changes[0]?.before, changes.at(-1)?.after] as [Stage, Stage];
   let inUse = first;
-  const use = (stage: Stage): void => {
-    inUse = stage;
-    chronicle.onDuty(serversOf(stage));
-  };
-  use(first);
   await allServed(clients, first, chronicle);
   const strikes = startStrikes({ ...world, ttlMs: options.ttlMs, stage: () => inUse });
   const calm = (): Promise<void> => sleep((options.seconds * 1_000) / (changes.length + 1), undefined, { signal });
@@ -75,10 +70,10 @@ async function play(
     chronicle.note(`${clients.length} clients lock with ${describeStage(first)}`);
     await calm();
     for (const change of changes) {
-      use(change.joint);
+      inUse = change.joint;
       await changeServers(world, change, signal);
       await strikes.betweenServers(async () => {
-        use(change.after);
+        inUse = change.after;
         await retire(world, change);
       });
       await calm();

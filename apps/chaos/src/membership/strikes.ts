@@ -95,7 +95,7 @@ async function emptyServer({ name, server, args }: ChaosNode, targets: Targets):
 async function strikeClients({ dice, chronicle, clients, ttlMs }: Targets, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     await sleep(dice.integer(300, 1_200));
-    const idle = clients.filter(({ isIdle }) => isIdle);
+    const idle = clients.filter(({ isIdle }) => isIdle());
     if (idle.length === 0) continue;
     const client = dice.one(idle);
     const fault = dice.one(clientFaults);

@@ -1,55 +1,7 @@
-import type { BarChart, PanelSource, TimelineBar, TimelineChart } from "@holdfast/app-kit/charts";
+import type { TimelineBar, TimelineChart } from "@holdfast/app-kit/charts";
 import { lossesOf } from "../history/checks.ts";
 import type { Band, Visit } from "../history/visit.ts";
-import type { Nemesis } from "../nemeses/nemesis.ts";
 import type { Result } from "../run.ts";
-
-/** The figures of a nemesis. */
-export type NemesisRow = Readonly<Record<string, unknown>> & {
-  readonly nemesis: string;
-  readonly description: string;
-  readonly kind: Nemesis["kind"];
-  readonly attacks: number;
-  readonly locks: number;
-  /** Rounded down to hundredths. */
-  readonly availability: number;
-  /** Rounded to milliseconds. */
-  readonly longestGapMs: number;
-  readonly twoAtOnce: number;
-  readonly lostWithoutTokens: number;
-  readonly lostWithTokens: number;
-  readonly refused: number;
-};
-
-/** The files of the charts over all nemeses. */
-export const nemesisChartFiles = { survivable: "charts/survivable.svg", "lock-breaking": "charts/lock-breaking.svg" };
-
-/** Charts over all nemeses of a kind: what the survivable ones cost, and what the lock-breaking ones do. */
-export function nemesisCharts(rows: readonly NemesisRow[]): BarChart[] {
-  const panelOf = (kind: NemesisRow["kind"]) => (panel: Omit<PanelSource, "where" | "name">) => ({
-    ...{ where: { kind }, name: "nemesis", ...panel },
-  });
-  const breaking = rows.filter(({ kind }) => kind === "lock-breaking");
-  const most = Math.max(1, ...breaking.flatMap((row) => [row.twoAtOnce, row.lostWithoutTokens, row.lostWithTokens]));
-  const charts: BarChart[] = [
-    {
-      ...{ type: "bars", file: nemesisChartFiles.survivable, title: "Survivable nemeses" },
-      panels: [
-        { title: "share of the time available", value: "availability", format: "percent" as const, max: 1 },
-        { title: "longest time without a holder, ms", value: "longestGapMs", format: "whole" as const },
-      ].map(panelOf("survivable")),
-    },
-    {
-      ...{ type: "bars", file: nemesisChartFiles["lock-breaking"], title: "Lock-breaking nemeses" },
-      panels: [
-        { title: "updates lost without tokens", value: "lostWithoutTokens" },
-        { title: "updates lost with tokens", value: "lostWithTokens" },
-        { title: "locks granted to two clients at once", value: "twoAtOnce" },
-      ].map((panel) => panelOf("lock-breaking")({ ...panel, format: "whole", max: most, color: "twice" })),
-    },
-  ];
-  return charts.filter(({ panels }) => rows.some(({ kind }) => kind === panels[0]?.where.kind));
-}
 
 /** Returns the file of the timeline of a nemesis. */
 export function timelineFile(nemesis: string): string {

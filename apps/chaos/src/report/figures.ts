@@ -3,7 +3,7 @@ import { names } from "../names.ts";
 import type { Nemesis } from "../nemeses/nemesis.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
-import { type NemesisRow, nemesisCharts, timelineChart } from "./charts.ts";
+import { timelineChart } from "./charts.ts";
 
 /** The sums over several attacks. */
 export type Figures = ReturnType<typeof figuresOf>;
@@ -55,17 +55,17 @@ export function reportFiguresOf(options: ChaosOptions, results: readonly Result[
         .map(({ slice, findings }) => ({ nemesis: slice.nemesis.name, violations: findings.violations })),
     },
     rows,
-    charts: [
-      ...nemesisCharts(rows),
-      ...pictured(nemeses).flatMap((nemesis) => {
-        const attacks = of(nemesis);
-        return attacks.length === 0 ? [] : [timelineChart(mostTelling(attacks), lanes)];
-      }),
-    ],
+    charts: pictured(nemeses).flatMap((nemesis) => {
+      const attacks = of(nemesis);
+      return attacks.length === 0 ? [] : [timelineChart(mostTelling(attacks), lanes)];
+    }),
   };
 }
 
-function rowOf({ name, description, kind }: Nemesis, results: readonly Result[]): NemesisRow {
+/** The figures of a nemesis: the availability is rounded down to hundredths, and the gap to milliseconds. */
+export type NemesisRow = ReturnType<typeof rowOf>;
+
+function rowOf({ name, description, kind }: Nemesis, results: readonly Result[]) {
   const { attacks, locks, availability, longestGapMs, overlaps, lostPlain, lostFenced, refused } = figuresOf(results);
   return {
     ...{ nemesis: name, description, kind, attacks, locks },

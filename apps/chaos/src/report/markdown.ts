@@ -1,6 +1,6 @@
 import { reportFiles } from "@holdfast/app-kit/report";
-import { type NemesisRow, nemesisChartFiles, timelineFile } from "./charts.ts";
-import type { ReportFigures } from "./figures.ts";
+import { timelineFile } from "./charts.ts";
+import type { NemesisRow, ReportFigures } from "./figures.ts";
 
 /** Returns the files of a report, by their paths. */
 export function filesOf(figures: ReportFigures): ReadonlyMap<string, string> {
@@ -81,8 +81,7 @@ function tableOf({ rows, charts }: ReportFigures, wanted: NemesisRow["kind"]): s
       return `| ${name} | ${description} | ${[...numbers, refused].join(" | ")} |\n`;
     });
   if (lines.length === 0) return "None was chosen.\n";
-  const picture = charts.find(({ file }) => file === nemesisChartFiles[wanted]);
   return `| nemesis | what it does | attacks | locks | available | longest gap | two at once | lost without tokens | lost with tokens | refused |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-${lines.join("")}${picture ? `\n![${picture.title}](./${picture.file})\n` : ""}`;
+${lines.join("")}`;
 }

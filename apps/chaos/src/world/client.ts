@@ -35,15 +35,8 @@ export async function startClient(
   const { client } = order;
   let job: { stage: Stage; tasks: readonly Task[] } | undefined;
   let process: WorkerProcess<ClientFunctions>;
-  let waiting = 0;
-  const turns = createTurns();
   /** Does one thing after another to this client. */
-  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
-    waiting += 1;
-    return turns(action).finally(() => {
-      waiting -= 1;
-    });
-  };
+  const inTurn = createTurns();
   const expectedEnds = new WeakSet<object>();
   const kill = (): Promise<void> => {
     expectedEnds.add(process);
@@ -83,9 +76,7 @@ export async function startClient(
       return job?.stage as Stage;
     },
     /** Whether nothing is done to the client at the moment. */
-    get isIdle() {
-      return waiting === 0;
-    },
+    isIdle: inTurn.isIdle,
     /** Enters a stage, and starts to carry out these tasks. */
     work: (stage: Stage, tasks: readonly Task[]) => inTurn(() => begin(stage, tasks)),
     /** Ends the tasks, and resolves when the client holds no lock. */

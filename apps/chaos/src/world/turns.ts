@@ -1,12 +1,17 @@
 /** Runs actions one after another. */
-export type Turns = <T>(action: () => Promise<T>) => Promise<T>;
+export type Turns = ReturnType<typeof createTurns>;
 
 /** Returns a function that runs actions one after another. */
-export function createTurns(): Turns {
+export function createTurns() {
   let last: Promise<unknown> = Promise.resolve();
-  return (action) => {
-    const result = last.then(action);
+  let waiting = 0;
+  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
+    waiting += 1;
+    const result = last.then(action).finally(() => {
+      waiting -= 1;
+    });
     last = result.catch(() => {});
     return result;
   };
+  return Object.assign(inTurn, { isIdle: () => waiting === 0 });
 }

@@ -36,11 +36,10 @@ ${tableHtml(title, table)}
 `;
 }
 
-/** Names and describes a picture for screen readers, and makes the ids in it unique. */
+/** Names and describes a picture for screen readers. */
 function labelled(svg: string, id: string, title: string, text: string): string {
   return svg
     .trim()
-    .replaceAll("zr-", `${id}-`)
     .replace(
       /^<svg ([^>]*)>/,
       `<svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-text" $1>` +

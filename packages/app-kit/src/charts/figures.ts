@@ -1,6 +1,5 @@
 /** The figures that a report keeps beside its page, and the charts that are drawn from them. */
 import { type BarPanel, type BarRow, barsSvg, type Kind, panelSvg, panelText, textOf } from "./bars.ts";
-import type { Color } from "./svg.ts";
 import { type Timeline, timelineSvg } from "./timeline.ts";
 import type { Format } from "./values.ts";
 
@@ -50,10 +49,6 @@ export interface PanelSource {
   readonly format: Format;
   /** The order of the bars. Default: that of the rows. */
   readonly first?: "largest" | "smallest";
-  /** The value at the right end. Default: the largest one. */
-  readonly max?: number;
-  /** The colour of the bars. Default: that of their kind. */
-  readonly color?: Color;
 }
 
 /** A chart over time. */
@@ -136,7 +131,7 @@ function barParts(figures: Figures, chart: BarChart): ChartParts {
 }
 
 function timelineParts({ title, description, timeline }: TimelineChart): ChartParts {
-  const { bars, marks = [], curves } = timeline;
+  const { bars, marks = [] } = timeline;
   const seconds = (ms: number): string => (ms / 1_000).toFixed(2);
   const events = [
     ...bars.flatMap(({ name, bars }) => bars.map((bar) => ({ ...bar, name }))),
@@ -144,14 +139,11 @@ function timelineParts({ title, description, timeline }: TimelineChart): ChartPa
       marks.map(({ lane, atMs }) => ({ lane, fromMs: atMs, toMs: atMs, name, label: "" })),
     ),
   ].sort((a, b) => a.fromMs - b.fromMs);
-  const counts = (curves?.curves ?? []).map(
-    ({ name, counts }) => `${name}: ${counts.reduce((sum, one) => sum + one, 0)}`,
-  );
   const sums = [
     ...bars.map(({ name, bars }) => `${name}: ${bars.length}`),
     ...marks.map(({ name, marks }) => `${name}: ${marks.length}`),
   ];
-  const text = `${description} ${[...sums, ...counts].join("; ")}.`;
+  const text = `${description} ${sums.join("; ")}.`;
   return {
     title,
     choice: title,

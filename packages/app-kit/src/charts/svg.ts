@@ -1,6 +1,4 @@
-/// <reference path="./echarts.d.ts" />
-/** Draws with ECharts, as static SVG. */
-import { init } from "echarts/dist/echarts.esm.min.mjs";
+/** Draws with SVG. */
 
 /** The colours of charts, on a light surface. A page with a dark one sets the CSS variables `--chart-<name>`. */
 export const lightColors = {
@@ -18,13 +16,6 @@ export const lightColors = {
   fault: "#f6c768",
   refused: "#7c3aed",
   plain: "#43709f",
-  duty: "#a9c4e4",
-  step: "#7c3aed",
-  "curve-1": "#43709f",
-  "curve-2": "#9ecae9",
-  "curve-3": "#3f8a3f",
-  "curve-4": "#a8d49b",
-  "curve-5": "#a2689a",
 } as const;
 
 /** The name of a colour. */
@@ -33,65 +24,67 @@ export type Color = keyof typeof lightColors;
 /** How a picture takes its colours: as they are, or from CSS variables of the page that it is a part of. */
 export type Coloring = "light" | "variables";
 
-/** Returns a colour for an option of a chart. */
-export function color(name: Color): string {
+/** The weight or style of a text. */
+export type Face = "normal" | "bold" | "italic";
+
+const faces = { normal: "", bold: ' font-weight="bold"', italic: ' font-style="italic"' };
+
+function colorOf(name: Color): string {
   return `var(--chart-${name}, ${lightColors[name]})`;
 }
 
-/** The font of all texts. */
-export const font = "Helvetica, Arial, sans-serif";
-
 /** How wide a text of 11 pixels is, in pixels, in the widest of the usual fonts. */
-export function widthOf(text: string, weight: "normal" | "bold" = "normal"): number {
-  return Math.ceil(text.length * (weight === "bold" ? 7 : 6.4));
+export function widthOf(text: string, face: Face = "normal"): number {
+  return Math.ceil(text.length * (face === "bold" ? 7 : 6.4));
 }
 
-/** The part of ECharts' interface for custom series that is used here. */
-export interface DrawingApi {
-  coord(point: [number, number]): [number, number];
+/** Rounds a position, in pixels. */
+function px(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** How a text looks. */
+export interface TextStyle {
+  readonly fill?: Color;
+  readonly size?: number;
+  readonly face?: Face;
+  readonly anchor?: "start" | "middle" | "end";
 }
 
 /** A text, vertically centred on a point. */
-export function textAt(text: string, x: number, y: number, change: object = {}): object {
-  const style = { text, x, y, verticalAlign: "middle", font: `11px ${font}`, fill: color("ink"), ...change };
-  return { type: "text", style };
+export function textAt(
+  text: string,
+  x: number,
+  y: number,
+  { fill = "ink", size = 11, face = "normal", anchor = "start" }: TextStyle = {},
+): string {
+  const escaped = text.replace(/[&<>]/g, (sign) => ({ "&": "&amp;", "<": "&lt;" })[sign] ?? "&gt;");
+  const style = `${size === 11 ? "" : ` font-size="${size}"`}${faces[face]}${anchor === "start" ? "" : ` text-anchor="${anchor}"`}`;
+  return `<text x="${px(x)}" y="${px(y)}" fill="${colorOf(fill)}"${style}>${escaped}</text>`;
 }
 
 /** A rectangle. */
-export function rect(x: number, y: number, width: number, height: number, fill: Color): object {
-  return { type: "rect", shape: { x, y, width, height }, style: { fill: color(fill) } };
+export function rect(x: number, y: number, width: number, height: number, fill: Color): string {
+  return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${colorOf(fill)}"/>`;
 }
 
-/** Draws a chart as SVG. */
-export function svgOf(width: number, height: number, option: object, coloring: Coloring = "light"): string {
-  const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
-  try {
-    const backgroundColor = coloring === "light" ? color("surface") : "transparent";
-    chart.setOption({ animation: false, textStyle: { fontFamily: font }, backgroundColor, ...option });
-    const svg = `${still(chart.renderToSVGString())}\n`;
-    return coloring === "variables" ? svg : svg.replace(/var\(--chart-[\w-]+, (#\w+)\)/g, "$1");
-  } finally {
-    chart.dispose();
-  }
+/** A line from one point to the next, filled or not. */
+export function path(points: readonly (readonly [x: number, y: number])[], stroke: Color, fill?: Color): string {
+  const steps = points.map(([x, y]) => `${px(x)} ${px(y)}`).join("L");
+  return `<path d="M${steps}${fill ? "Z" : ""}" stroke="${colorOf(stroke)}" fill="${fill ? colorOf(fill) : "none"}"/>`;
 }
 
-/** Removes what ECharts adds for pictures that react to the mouse, and says once what it says with each text. */
-function still(svg: string): string {
-  return svg
-    .replace(/<style ?>[\s\S]*?<\/style>\n?/g, "")
-    .replace(/ (class="zr[\w-]*"|ecmeta_\w+="[^"]*"|pointer-events="\w+"|baseProfile="\w+"|xml:space="preserve")/g, "")
-    .replace(/\bzr\d+-/g, "zr-")
-    .replace(/ (xmlns:xlink="[^"]*"|fill="#000"|dominant-baseline="central"|text-anchor="start")/g, "")
-    .replace(/ style="font: ?(\w+ )?([\d.]+)px [^"]*"/g, (_, style: string, size: string) => fontOf(style, size))
-    .replace(/ style="font-size:([\d.]+)px;[^"]*"/g, (_, size: string) => fontOf("normal ", size))
-    .replace(/<path d="[^"]*"( transform="[^"]*")? fill="(rgb\(0,0,0\)" fill-opacity="0"[^>]*|none")><\/path>\n/g, "")
-    .replace(/><\/(path|rect)>/g, "/>")
-    .replace(/\d+\.\d{3,}/g, (digits) => String(Math.round(Number(digits) * 100) / 100))
-    .replace("<svg ", `<svg font-family="${font}" font-size="11" dominant-baseline="central" `);
-}
-
-function fontOf(style: string | undefined, size: string): string {
-  const attributes = { "bold ": ' font-weight="bold"', "italic ": ' font-style="italic"' };
-  const attribute = attributes[style as keyof typeof attributes] ?? "";
-  return `${attribute}${size === "11" ? "" : ` font-size="${size}"`}`;
+/** Puts elements into a picture. */
+export function svgOf(
+  width: number,
+  height: number,
+  elements: readonly string[],
+  coloring: Coloring = "light",
+): string {
+  const font = 'font-family="Helvetica, Arial, sans-serif" font-size="11" dominant-baseline="central"';
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  const surface = coloring === "light" ? [rect(0, 0, width, height, "surface")] : [];
+  const lines = [`<svg xmlns="http://www.w3.org/2000/svg" ${size} ${font}>`, ...surface, ...elements, "</svg>"];
+  const svg = `${lines.join("\n")}\n`;
+  return coloring === "variables" ? svg : svg.replace(/var\(--chart-[\w-]+, (#\w+)\)/g, "$1");
 }

@@ -1,11 +1,10 @@
-/** How a value is written: in milliseconds, as a whole number, as a percentage, with two decimals, or with three digits. */
-export type Format = "ms" | "whole" | "percent" | "ratio" | "digits";
+/** How a value is written: in milliseconds, as a whole number, with two decimals, or with three digits. */
+export type Format = "ms" | "whole" | "ratio" | "digits";
 
 /** Writes a value. */
 export function valueText(value: number, format: Format): string {
   if (format === "ms") return `${digits(value)} ms`;
   if (format === "whole") return Math.round(value).toLocaleString("en");
-  if (format === "percent") return `${Math.round(value * 100)} %`;
   if (format === "ratio") return value.toFixed(2);
   return digits(value);
 }
