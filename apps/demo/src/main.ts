@@ -30,31 +30,29 @@ async function runDemo(setup: Setup, cleanup: Cleanup, signal: AbortSignal): Pro
   const world = await worldOf(setup, (visit: Visit) => run.hear(visit), cleanup);
   const drawing = setInterval(() => view.show(run), drawMs);
   cleanup.defer(() => clearInterval(drawing));
-  const metrics = await playAndFinish(world, run, signal);
+  await playAndFinish(world, run, signal);
   clearInterval(drawing);
   view.show(run);
   view.close();
   signal.throwIfAborted();
-  if (setup.metrics) print(`\n${metrics?.trimEnd() ?? ""}`);
   const checks = verdictOf(run);
   for (const line of summary(run, checks)) print(line);
   return checks.every(([, holds]) => holds);
 }
 
-/** Plays the story while the workers contend. Resolves with their metrics, read while they still run. */
-async function playAndFinish(world: World, run: Run, signal: AbortSignal): Promise<string | undefined> {
-  const { metricsUrl, contenders, sleeper } = world;
+/** Plays the story while the workers contend. */
+async function playAndFinish(world: World, run: Run, signal: AbortSignal): Promise<void> {
+  const { contenders, sleeper } = world;
   // A failure is part of the verdict and does not end the run.
-  const attempt = async <T>(work: Promise<T>, timeoutMs = overtimeMs): Promise<T | undefined> => {
+  const attempt = async (work: Promise<unknown>, timeoutMs = overtimeMs): Promise<void> => {
     const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
       throw new Error(`an act did not end within ${timeoutMs / 1000} s`);
     });
     try {
-      return await Promise.race([work, late]);
+      await Promise.race([work, late]);
     } catch (error) {
       signal.throwIfAborted();
       run.fail(error as Error);
-      return undefined;
     }
   };
   run.beganAtMs = monotonicMs();
@@ -71,13 +69,11 @@ async function playAndFinish(world: World, run: Run, signal: AbortSignal): Promi
     ),
   );
   await attempt(play(world, run, signal), run.setup.seconds * 1000 + overtimeMs);
-  const metrics = metricsUrl && (await attempt(fetch(metricsUrl, { signal }).then((response) => response.text())));
   const finishing = [...contenders.values(), sleeper].map((worker) => worker.finish());
   await attempt(Promise.allSettled(finishing).then(() => Promise.all(working)));
   isOver = true;
   await watching;
   await attempt(look(world, run));
-  return metrics;
 }
 
 /** Inspects all resources once: holder, remaining time, and counter. */

@@ -37,7 +37,6 @@ Usage: pnpm demo [options]
   --seconds N    how long, from 5 to 600 (default 20)
   --workers N    how many workers, from 2 to 32 (default 6)
   --break        runs without locks, to show that the checks catch it
-  --metrics      prints the metrics of the locks at the end, as Prometheus reads them
   --help         prints this
 
 Exit code: 0 when every check holds, 1 when something was violated, 2 when it could not run.
@@ -58,8 +57,6 @@ function setupOf({ flag, integer }: Given) {
     redis: flag("redis"),
     /** Whether the workers lock. */
     locked: !flag("break"),
-    /** Whether to print the metrics of the locks at the end. */
-    metrics: flag("metrics"),
     seconds,
     workers: Array.from({ length }, (_, index) => `w${index + 1}`),
     /** The options of every `Redlock`. A worker that has waited for `waitTimeoutMs` goes elsewhere. */

@@ -32,7 +32,7 @@ export async function redisWorld(setup: Setup, tell: (visit: Visit) => void, cle
   const open = async (name: string, library: ClientLibrary) => {
     const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { tell } });
     cleanup.defer(process.stop);
-    const metricsUrl = await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
+    await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
     const runLimitMs = setup.seconds * 1_000 + startTimeoutMs;
     const worker: Worker = {
       contend: () => process.call("contend", runLimitMs),
@@ -47,7 +47,7 @@ export async function redisWorld(setup: Setup, tell: (visit: Visit) => void, cle
       },
       finish: () => process.call("finish", finishTimeoutMs),
     };
-    return { name, worker, metricsUrl };
+    return { name, worker };
   };
   // The two client libraries take the same locks.
   const names = [sleeper, ...setup.workers];
@@ -60,7 +60,6 @@ export async function redisWorld(setup: Setup, tell: (visit: Visit) => void, cle
   return {
     redlock: new Redlock(nodes, setup.redlock),
     database: redisDatabase(clients[0] as Redis),
-    metricsUrl: contenders[0]?.metricsUrl,
     contenders: new Map(contenders.map(({ name, worker }) => [name, worker])),
     sleeper: (paused as { worker: Worker }).worker,
     kill: (node) => serverOf(node).kill(),

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { believe } from "@holdfast/app-kit/visits";
-import { type Lock, type LockNode, type LockOptions, type Observer, Redlock } from "@holdfast/core";
+import { type Lock, type LockNode, type LockOptions, Redlock } from "@holdfast/core";
 import { StaleFenceError } from "@holdfast/ioredis";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Database } from "./database.ts";
@@ -24,8 +24,8 @@ export interface Workplace {
 }
 
 /** Locks for real, or with `--break` locks nothing and gives every caller the same token. */
-export function usingOf({ locked, redlock: options }: Setup, nodes: readonly LockNode[], observer?: Observer): Using {
-  const redlock = new Redlock(nodes, { ...options, observer });
+export function usingOf({ locked, redlock: options }: Setup, nodes: readonly LockNode[]): Using {
+  const redlock = new Redlock(nodes, options);
   if (locked) return (name, lockOptions, routine) => redlock.using(name, lockOptions, routine);
   return (_name, _options, routine) =>
     routine({ fence: 0, signal: new AbortController().signal, remainingMs: () => Infinity });

@@ -2,7 +2,6 @@ import { type LockNode, Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Database, memoryDatabase } from "./database.ts";
-import { serveMetrics } from "./metrics.ts";
 import { nodeNames, type Setup, sleeper } from "./options.ts";
 import type { Visit } from "./run.ts";
 import { createWorker, usingOf, type Worker } from "./worker.ts";
@@ -12,8 +11,6 @@ export interface World {
   /** Inspects the resources, and locks nothing. */
   readonly redlock: Redlock;
   readonly database: Database;
-  /** The metrics of the first worker, and of those in the same process; undefined without `--metrics`. */
-  readonly metricsUrl: string | undefined;
   /** The workers that contend, by name. */
   readonly contenders: ReadonlyMap<string, Worker>;
   readonly sleeper: Worker;
@@ -26,9 +23,8 @@ export async function memoryWorld(setup: Setup, tell: (visit: Visit) => void, cl
   const mortals = new Map(nodeNames.map((name) => [name, mortalNode(name)]));
   const nodes = [...mortals.values()].map(({ node }) => node);
   const database = memoryDatabase();
-  const metrics = setup.metrics ? await serveMetrics(cleanup) : undefined;
   const open = (worker: string): Worker => {
-    const using = usingOf(setup, nodes, metrics?.observer);
+    const using = usingOf(setup, nodes);
     const opened = createWorker({ worker, using, database, tell }, setup.redlock.ttlMs);
     cleanup.defer(opened.finish);
     return opened;
@@ -37,7 +33,6 @@ export async function memoryWorld(setup: Setup, tell: (visit: Visit) => void, cl
   return {
     redlock: new Redlock(nodes, setup.redlock),
     database,
-    metricsUrl: metrics?.url,
     contenders: new Map(setup.workers.map((name) => [name, open(name)])),
     // As in a paused process, nothing extends the lock or notices its end.
     sleeper: { ...paused, approachWrite: () => paused.approachWrite({ autoExtend: false }) },

@@ -39,27 +39,12 @@ function expectCleanRun({ code, out, err }: ProgramOutcome, workers: string, bac
   ]);
   expect(out).toContain("Nothing was violated.");
   expect(out).toMatch(/lost updates +0\n/);
-  expectSoundMetrics(out);
   expect({ code, err }).toEqual({ code: 0, err: "" });
-}
-
-/** Every acquired lock is still held or has a hold duration, and the killed nodes have failed. */
-function expectSoundMetrics(out: string): void {
-  const total = (series: RegExp): number =>
-    [...out.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0);
-  const acquired = total(/^holdfast_lock_acquire_duration_count\{holdfast_lock_outcome="acquired"\} (\d+)$/gm);
-  const ended = total(/^holdfast_lock_hold_duration_count(?:\{.*\})? (\d+)$/gm);
-  const held = total(/^holdfast_lock_count (\d+)$/gm);
-  expect(acquired).toBeGreaterThan(0);
-  expect(ended + held).toBe(acquired);
-  for (const node of ["n2", "n4"]) {
-    expect(out).toMatch(new RegExp(`^holdfast_node_failures_total\\{holdfast_node_name="${node}",.*\\} [1-9]`, "m"));
-  }
 }
 
 describe.concurrent("the demo", { timeout: timeoutMs }, () => {
   it("pnpm demo runs clean with memory nodes, and prints plain lines without a terminal", async () => {
-    const outcome = await run(["--seconds", "5", "--metrics"]);
+    const outcome = await run(["--seconds", "5"]);
     const back = ", and empty. It was down for S, longer than the ttl: no lock that it forgot can still be valid.";
     expectCleanRun(outcome, "6 workers", back, "it stalls like a stopped process");
     const { out } = outcome;
@@ -67,7 +52,6 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
     expect(out).toMatch(/ 5 of 5 nodes \| /);
     const seconds = [...out.matchAll(/^ *(\d+)\.\d s {2}\d of 5 nodes \| /gm)].map(([, second]) => second);
     expect(seconds).toEqual([...new Set(seconds)]);
-    expect(out).toMatch(/^holdfast_lock_losses_total\{holdfast_lock_loss_reason="expired"\} [1-9]/m); // the sleeper's
     expect(out).not.toContain("\u001B");
   });
 
@@ -110,7 +94,7 @@ describe("the demo with servers", { timeout: timeoutMs }, () => {
   // In `pnpm test`, the next one shows that workers and servers start.
   if (isNightly) {
     it("pnpm demo --redis runs clean with worker processes of both client libraries", async () => {
-      const outcome = await run(["--redis", "--seconds", "10", "--workers", "4", "--metrics"]);
+      const outcome = await run(["--redis", "--seconds", "10", "--workers", "4"]);
       const workers = "4 workers (half of them over ioredis, half over node-redis)";
       const back = " on its port, and has read its claims and counters from disk.";
       expectCleanRun(outcome, workers, back, "its process is stopped (SIGSTOP)");

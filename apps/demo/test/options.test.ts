@@ -5,11 +5,11 @@ import { setupOf } from "./stories.ts";
 
 test("parseCommand() reads all options, and has a default for each", () => {
   expect(setupOf()).toEqual({
-    ...{ redis: false, locked: true, metrics: false, seconds: 20, workers: ["w1", "w2", "w3", "w4", "w5", "w6"] },
+    ...{ redis: false, locked: true, seconds: 20, workers: ["w1", "w2", "w3", "w4", "w5", "w6"] },
     redlock: { ttlMs: 2000, nodeTimeoutMs: 400, waitTimeoutMs: 1000 },
   });
-  expect(setupOf("--redis", "--seconds", "8", "--workers=3", "--break", "--metrics")).toEqual({
-    ...{ redis: true, locked: false, metrics: true, seconds: 8, workers: ["w1", "w2", "w3"] },
+  expect(setupOf("--redis", "--seconds", "8", "--workers=3", "--break")).toEqual({
+    ...{ redis: true, locked: false, seconds: 8, workers: ["w1", "w2", "w3"] },
     redlock: { ttlMs: 1000, nodeTimeoutMs: 200, waitTimeoutMs: 500 },
   });
 });

@@ -1,9 +1,8 @@
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { addTallies, emptyTally, type FaultClassName, type Tally } from "@holdfast/simulation";
+import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { build } from "esbuild";
 
 /** How much of one class to simulate. */
 export interface Assignment {
@@ -20,11 +19,12 @@ const seedsPerTurn = 10;
 
 /** Starts a thread for each core, which the cleanup ends. Returns a function that simulates an assignment with all of them. */
 export async function callCrew(cleanup: Cleanup) {
-  const code = await bundleWorker();
+  // Bundled: the output of `tsx` is slower, because it names every closure each time it is created.
+  const program = await bundleProgram(new URL("worker.ts", import.meta.url));
   const resourceLimits = { maxYoungGenerationSizeMb: 64 }; // most objects of a run die young
   const workers = Array.from(
     { length: availableParallelism() },
-    () => new Worker(code, { eval: true, resourceLimits }),
+    () => new Worker(program, { execArgv: [], resourceLimits }),
   );
   cleanup.defer(async () => void (await Promise.all(workers.map((worker) => worker.terminate()))));
   return async (assignment: Assignment, onProgress: (sofar: Tally) => void): Promise<Tally> => {
@@ -55,19 +55,4 @@ function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: numbe
     worker.once("message", settle).once("error", reject);
     worker.postMessage(seeds);
   });
-}
-
-/** Bundles the worker. The output of `tsx` is slower, because it names every closure each time it is created. */
-async function bundleWorker(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("worker.ts", import.meta.url))],
-    bundle: true,
-    write: false,
-    platform: "node",
-    target: "node20",
-    format: "cjs",
-    conditions: ["@holdfast/source"],
-    logLevel: "error",
-  });
-  return outputFiles[0]?.text ?? "";
 }
