@@ -2,12 +2,13 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createDice } from "@holdfast/app-kit/dice";
 import { runProgram } from "@holdfast/app-kit/program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startIdleLoops } from "./cores.ts";
 import { inspectMachine } from "./machine.ts";
 import { type BenchOptions, parseCommand } from "./options.ts";
-import { estimateMs, planOf, shuffled } from "./plan.ts";
+import { estimateMs, planOf } from "./plan.ts";
 import { planText, sliceText } from "./progress.ts";
 import { goalLines } from "./report/goals.ts";
 import { writeReport } from "./report/write.ts";
@@ -21,7 +22,8 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
   const notes: string[] = [];
-  const steps = planOf(options.workloads, scale, shuffled, selection);
+  const dice = createDice(Math.floor(Math.random() * 2 ** 31));
+  const steps = planOf(options.workloads, scale, (all) => dice.some(all, all.length), selection);
   if (steps.length === 0) throw new Error("there is no such cell: see --list");
   const noLoops = options.hasIdleLoops ? await startIdleLoops(cleanup) : "they were turned off";
   if (noLoops !== undefined) notes.push(`no idle loops: ${noLoops}`);

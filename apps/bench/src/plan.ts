@@ -52,13 +52,3 @@ export function estimateMs(steps: readonly Step[], scale: Scale): number {
   const firsts = steps.filter(({ workload, round }) => !workload.isCold && round === 1).length;
   return slicesMs + firsts * (startMs + scale.warmUpMs);
 }
-
-/** Returns the values in random order (Fisher and Yates). */
-export function shuffled<T>(values: readonly T[]): T[] {
-  const all = [...values];
-  for (let left = all.length; left > 1; left--) {
-    const chosen = Math.floor(Math.random() * left);
-    [all[left - 1], all[chosen]] = [all[chosen] as T, all[left - 1] as T];
-  }
-  return all;
-}

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** The content and token of a path. */
@@ -75,15 +75,6 @@ async function contentOf(request: IncomingMessage): Promise<string | undefined> 
   return length <= contentMax ? Buffer.concat(chunks).toString() : undefined;
 }
 
-const titles: Record<number, string> = {
-  400: "Bad Request",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  409: "Conflict",
-  413: "Content Too Large",
-  428: "Precondition Required",
-};
-
 /** Replies with a problem (RFC 9457). */
 function problem(
   response: ServerResponse,
@@ -93,7 +84,7 @@ function problem(
   more: Record<string, number> = {},
 ): void {
   response.writeHead(status, { "content-type": "application/problem+json", ...headers });
-  response.end(JSON.stringify({ type: "about:blank", title: titles[status], status, detail, ...more }));
+  response.end(JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail, ...more }));
 }
 
 async function listening(server: Server): Promise<FencedService> {
