@@ -1,16 +1,10 @@
-import { EventEmitter, once } from "node:events";
-import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
-import type { Redlock } from "@holdfast/core";
-import { bundleProgram } from "@holdfast/testkit/bundle-program";
+import type { Lock, LockOptions, Redlock } from "@holdfast/core";
+import { StaleFenceError } from "@holdfast/redis";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { type Accounts, accountOf } from "../accounts.ts";
+import { type Account, type Accounts, accountOf } from "../accounts.ts";
 import { load, type StorageName } from "../storages.ts";
-import { arrivals, type Case, cases, deposit, opening } from "./cases.ts";
-import type { HolderFunctions } from "./holder.ts";
+import { arrivals, type Case, cases, deposit, opening, withdrawal } from "./cases.ts";
 import { connectLocks } from "./locks.ts";
-
-const program = new URL("./holder.ts", import.meta.url);
-const limitMs = 60_000;
 
 /** How a case ended. */
 export interface Outcome extends Case {
@@ -19,6 +13,22 @@ export interface Outcome extends Case {
   /** Whether the storage accepted the late write. */
   readonly isAccepted: boolean;
 }
+
+/** A or B, with connections of its own. */
+interface Client {
+  readonly redlock: Redlock;
+  readonly accounts: Accounts;
+}
+
+/** A lock, and what its holder has read under it. */
+interface Claim {
+  readonly lock: Lock;
+  readonly account: Account;
+  readonly balance: number;
+}
+
+/** How A locks: nothing extends a lock of a process that is paused. */
+const paused = { ttlMs: 1_000, autoExtend: false };
 
 /**
  * Plays the late writes. A locks each account, reads it, and is paused. B gets the lock when its ttl has passed, reads, and
@@ -32,50 +42,56 @@ export async function playLateWrites(
   signal?: AbortSignal,
 ): Promise<Outcome[]> {
   const { open } = await load[storage]();
-  const accounts = await open(address);
-  cleanup.defer(accounts.close);
-  const { redlock, close } = await connectLocks(lockServers, signal);
-  cleanup.defer(close);
-  for (const { account } of cases) await accounts.create(account, opening);
-
-  const news = new EventEmitter().setMaxListeners(0);
-  const accepted = new Map<string, boolean>();
-  const onWrite = (account: string, isAccepted: boolean): void => {
-    accepted.set(account, isAccepted);
-    news.emit(account);
+  const connect = async (): Promise<Client> => {
+    const accounts = await open(address);
+    cleanup.defer(accounts.close);
+    const { redlock, close } = await connectLocks(lockServers, signal);
+    cleanup.defer(close);
+    return { redlock, accounts };
   };
-  const holder = startWorkerProcess<HolderFunctions>(await bundleProgram(program), { name: "A", events: { onWrite } });
-  cleanup.defer(holder.stop);
-  await holder.call("claim", limitMs, storage, address, lockServers);
-  holder.pause(); // A holds every lock, as it has just checked
-  const visits = await Promise.all(cases.map((one) => beginVisit(one, accounts, redlock)));
-  for (const { one, end } of visits) if (one.arrival === arrivals[0]) await end();
-  const late = visits.filter(({ one }) => one.arrival === arrivals[1]);
-  const interrupted = late.map(async ({ one, end }) => {
-    await once(news, one.account);
-    await end();
-  });
-  const written = holder.call("write", limitMs); // the message waits until A runs again
-  holder.resume();
-  await Promise.all([written, ...interrupted]);
-  const outcomeOf = async (one: Case): Promise<Outcome> => {
-    const balance = await accounts.unchecked(one.account).read();
-    return { ...one, balance, isAccepted: accepted.get(one.account) === true };
-  };
-  return Promise.all(cases.map(outcomeOf));
+  const [a, b] = [await connect(), await connect()];
+  for (const { account } of cases) await b.accounts.create(account, opening);
+  const claimAll = (client: Client, options?: LockOptions): Promise<Claim[]> =>
+    Promise.all(cases.map((one) => claim(one, client, options)));
+  let claims = await claimAll(a, paused);
+  // On a busy machine, some are lost before all are held.
+  while (claims.some(({ lock }) => lock.remainingMs() <= 0)) claims = await claimAll(a, paused);
+  const visits = await claimAll(b); // A holds every lock, as it has just checked, and is paused until here
+  return Promise.all(
+    cases.map(async (one, index) => {
+      const isAccepted = await playCase(one, a, claims[index] as Claim, visits[index] as Claim);
+      return { ...one, isAccepted, balance: await b.accounts.unchecked(one.account).read() };
+    }),
+  );
 }
 
-/** B gets the lock, and reads. */
-async function beginVisit(one: Case, accounts: Accounts, redlock: Redlock) {
-  const lock = await redlock.acquire(one.account);
+/** Locks an account, and reads it. */
+async function claim(one: Case, { redlock, accounts }: Client, options?: LockOptions): Promise<Claim> {
+  const lock = await redlock.acquire(one.account, options);
   const account = accountOf(accounts, one.account, lock.fence, one.checks);
-  const balance = await account.read();
-  return {
-    one,
-    /** Writes, and releases the lock. */
-    async end(): Promise<void> {
-      await account.write(balance + deposit);
-      await lock.release();
-    },
+  return { lock, account, balance: await account.read() };
+}
+
+/** Lets A and B write. If the late write is refused, A starts again with another lock. Resolves with whether it was accepted. */
+async function playCase(one: Case, a: Client, late: Claim, visit: Claim): Promise<boolean> {
+  const endVisit = async (): Promise<void> => {
+    await visit.account.write(visit.balance + deposit);
+    await visit.lock.release();
   };
+  const withdraw = ({ account, balance }: Claim): Promise<void> => account.write(balance - withdrawal);
+  if (one.arrival === arrivals[0]) await endVisit();
+  const isAccepted = await withdraw(late).then(
+    () => true,
+    (error) => {
+      if (!(error instanceof StaleFenceError)) throw error;
+      return false;
+    },
+  );
+  if (one.arrival === arrivals[1]) await endVisit();
+  if (!isAccepted) {
+    const again = await claim(one, a);
+    await withdraw(again);
+    await again.lock.release();
+  }
+  return isAccepted;
 }
