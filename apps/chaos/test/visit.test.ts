@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { visit } from "../src/client/visit.ts";
 
 const store = {
-  plain: { read: async () => "", write: async () => {} },
+  plain: { read: async () => "", write: async () => "" },
   fenced: { read: async () => "", write: async () => "" },
 };
 

@@ -5,20 +5,17 @@ import type { Sets } from "../history/visit.ts";
  * Two sets on a server that is not attacked. Adding an element means reading the set and writing it back with one more: two
  * clients that do so at the same time lose an element. Each element names the last one that its writer has read, so
  * reads and writes stay small: an element is in the set if the newest one leads back to it.
+ *
+ * `plain` is used without tokens and accepts any write, and `fenced` with them.
  */
-export interface Store {
-  /** The set that accepts any write. */
-  readonly plain: {
-    /** Resolves with the newest element; empty at first. */
-    read(): Promise<string>;
-    /** Writes the set back as it was with that newest element, and with one more. */
-    write(newest: string, element: string): Promise<void>;
-  };
-  /** The set that remembers the largest token that it was shown, and replies null to smaller ones. */
-  readonly fenced: {
-    read(fence: number): Promise<string | null>;
-    write(fence: number, newest: string, element: string): Promise<string | null>;
-  };
+export type Store = Readonly<Record<"plain" | "fenced", ElementSet>>;
+
+/** A set that remembers the largest token that it was shown, if any, and replies null to smaller ones. */
+interface ElementSet {
+  /** Resolves with the newest element; empty at first. */
+  read(fence?: number): Promise<string | null>;
+  /** Writes the set back as it was with that newest element, and with one more. */
+  write(newest: string, element: string, fence?: number): Promise<string | null>;
 }
 
 /** KEYS are the token and the writes. ARGV is the token, or empty, and for a write the newest element and the added one. */
@@ -40,24 +37,15 @@ export async function connectStore(url: string) {
     const write = await redis.eval(touch, 2, `${key}:fence`, `${key}:writes`, ...args);
     return write === null ? null : (String(write).split(" ")[1] ?? "");
   };
+  const setAt = (key: string): ElementSet => ({
+    read: (fence) => touchSet(key, fence ?? ""),
+    write: (newest, element, fence) => touchSet(key, fence ?? "", newest, element),
+  });
   const look = async (key: string): Promise<readonly string[]> =>
     elementsOf(await redis.lrange(`${key}:writes`, 0, -1));
   return {
     /** Returns the sets of one slice of the run, or of one resource. */
-    of(name: number | string): Store {
-      const plainKey = `plain:${name}`;
-      const fencedKey = `fenced:${name}`;
-      return {
-        plain: {
-          read: async () => (await touchSet(plainKey, "")) ?? "",
-          write: async (newest, element) => void (await touchSet(plainKey, "", newest, element)),
-        },
-        fenced: {
-          read: (fence) => touchSet(fencedKey, fence),
-          write: (fence, newest, element) => touchSet(fencedKey, fence, newest, element),
-        },
-      };
-    },
+    of: (name: number | string): Store => ({ plain: setAt(`plain:${name}`), fenced: setAt(`fenced:${name}`) }),
     /** Returns the current elements of these sets. */
     look: async (name: number | string): Promise<Sets> => ({
       plain: await look(`plain:${name}`),

@@ -71,13 +71,13 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   if (!lock.signal.aborted) {
     tell({ kind: "writing", client, resource });
     await pause(dwellMs / 2);
-    if (plainNewest !== undefined) {
-      await store?.plain.write(plainNewest, element);
+    if (store && typeof plainNewest === "string") {
+      await store.plain.write(plainNewest, element);
       wroteAtMs = monotonicMs();
       plain = wroteAtMs <= belief.validUntilMs() ? "written" : "late";
     }
     if (store && typeof fencedNewest === "string")
-      fenced = (await store.fenced.write(fence, fencedNewest, element)) === null ? "refused" : "written";
+      fenced = (await store.fenced.write(fencedNewest, element, fence)) === null ? "refused" : "written";
   }
   const { heldUntilMs, end } = belief.end();
   const { aborted, reason } = lock.signal;

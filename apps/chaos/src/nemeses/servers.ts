@@ -34,12 +34,7 @@ export const serverNemeses: readonly Nemesis[] = [
     ...survivable,
     name: "out-of-memory",
     description: "a minority has no memory left for writes (maxmemory 1, noeviction)",
-    attack: refusingWrites(
-      "out of memory",
-      "OOM",
-      ["CONFIG", "SET", "maxmemory", 1],
-      ["CONFIG", "SET", "maxmemory", 0],
-    ),
+    attack: refusingWrites("out of memory", "OOM", ...setting("maxmemory")),
   },
   {
     ...survivable,
@@ -51,12 +46,7 @@ export const serverNemeses: readonly Nemesis[] = [
     ...survivable,
     name: "no-replicas",
     description: "a minority accepts no writes, because it lacks replicas (min-replicas-to-write)",
-    attack: refusingWrites(
-      "lacks replicas",
-      "NOREPLICAS",
-      ["CONFIG", "SET", "min-replicas-to-write", 1],
-      ["CONFIG", "SET", "min-replicas-to-write", 0],
-    ),
+    attack: refusingWrites("lacks replicas", "NOREPLICAS", ...setting("min-replicas-to-write")),
   },
   {
     ...survivable,
@@ -78,6 +68,14 @@ export const serverNemeses: readonly Nemesis[] = [
 ];
 
 type Command = readonly [name: string, ...args: (string | number)[]];
+
+/** Commands that set an option to 1, and back to 0. */
+function setting(option: string): [begin: Command, end: Command] {
+  return [
+    ["CONFIG", "SET", option, 1],
+    ["CONFIG", "SET", option, 0],
+  ];
+}
 
 /** Makes servers refuse writes with an error code, by one command, until another one ends that. */
 function refusingWrites(label: string, code: string, begin: Command, end: Command): Nemesis["attack"] {
