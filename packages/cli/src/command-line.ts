@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
-import type { Arguments, Argv, CommandModule } from "yargs";
+import type { Arguments, Argv } from "yargs";
+import { type Command, describeTo, type Given } from "./command.ts";
 import { checkCommand } from "./commands/check.ts";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -10,14 +11,13 @@ import { leadCommand } from "./commands/lead.ts";
 import { listCommand } from "./commands/list.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { releaseCommand } from "./commands/release.ts";
-import { runCommand, runPlainly } from "./commands/run.ts";
+import { readPlainRun, runCommand } from "./commands/run.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
 import { print } from "./output/print.ts";
 
 /** The commands, in the order of the help. */
-// biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
-export const commands: readonly CommandModule<object, any>[] = [
+export const commands: readonly Command[] = [
   runCommand,
   leadCommand,
   inspectCommand,
@@ -48,65 +48,68 @@ const { version }: { version: string } = createRequire(import.meta.url)("../pack
 type MakeArgv = (args: string[]) => Argv;
 
 /**
- * Runs the command line. The command sets `process.exitCode`.
+ * Runs the command line, and sets `process.exitCode`.
  *
  * @throws {Failure} with the message for the user
  */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   // Loading yargs would take most of the time of these two.
   if (args.length === 1 && args[0] === "--version") return print(version);
-  if (await runPlainly(args)) return;
-  const { default: yargs } = await import("yargs");
-  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  if (words.includes("-")) throw new UsageError('"-" is not a resource; see holdfast --help');
-  const command = await parse(yargs, args);
-  // The parser treats a last word "help" as --help: it prints the help and runs nothing.
-  if (command === undefined && words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
-    throw new UsageError('"help" prints the help: a resource cannot have this name');
-  }
-  await command?.();
+  const plain = readPlainRun(args);
+  const run = plain === undefined ? await parse(args) : () => runCommand.run(plain);
+  if (run !== undefined) process.exitCode = await run();
 }
 
 /** Ends the parser when it is about to run a command: yargs would also render the help, which takes it 50 ms. */
 class Parsed extends Error {
-  readonly run: () => unknown;
+  readonly run: () => Promise<number>;
 
   /** @param run runs the command */
-  constructor(run: () => unknown) {
+  constructor(run: () => Promise<number>) {
     super("the command line is parsed");
     this.run = run;
   }
 }
 
 /** Returns what runs the command that these words name; undefined if the parser has printed instead, such as the help. */
-async function parse(yargs: MakeArgv, args: readonly string[]): Promise<(() => unknown) | undefined> {
-  const parsing = commands.map((command) => ({
-    ...command,
-    handler(given: Arguments) {
-      throw new Parsed(() => command.handler(given));
-    },
-  }));
+async function parse(args: readonly string[]): Promise<(() => Promise<number>) | undefined> {
+  const { default: yargs } = await import("yargs");
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (words.includes("-")) throw new UsageError('"-" is not a resource; see holdfast --help');
   try {
-    await makeParser(yargs, args, parsing).parseAsync();
-    return undefined;
+    const use = (command: Command, given: Given): never => {
+      throw new Parsed(() => command.run(given));
+    };
+    await makeParser(yargs, args, use).parseAsync();
   } catch (error) {
     if (error instanceof Parsed) return error.run;
     throw error;
   }
+  // The parser treats a last word "help" as --help: it prints the help and runs nothing.
+  if (words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
+    throw new UsageError('"help" prints the help: a resource cannot have this name');
+  }
+  return undefined;
 }
 
-/** Returns a parser that runs the command which these words name. */
+/** Returns a parser that calls `use` with the command which these words name, and what they give it. */
 export function makeParser(
   yargs: MakeArgv,
   args: readonly string[],
-  // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
-  commands: readonly CommandModule<object, any>[],
+  use: (command: Command, given: Given) => void,
 ): Argv {
   return yargs([...args])
     .scriptName("holdfast")
     .usage("$0 <command>\n\nDistributed locks over Redis, PostgreSQL, etcd or SQLite, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
-    .command([...commands])
+    .command(
+      commands.map((command) => ({
+        command: command.line,
+        describe: command.describe,
+        builder: (yargs: Argv) => describeTo(yargs, command),
+        handler: (given: Arguments) => use(command, given),
+      })),
+    )
     .completion(
       "completion",
       "Print a script that completes commands and options, for bash and zsh; there is none for fish",

@@ -3,7 +3,7 @@ import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { findResources, type SearchResult } from "../src/list/find-resources.ts";
-import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import { readServerOptions } from "../src/options/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
 import { send, startUrlForUser } from "./doctor/lab.ts";
@@ -238,7 +238,7 @@ test("list: reports how many names it leaves out because they are not UTF-8", as
 
 test("findResources() stops at its timeout, and reports the servers that were not searched completely", async () => {
   await put("lock:x", alice);
-  const options = await readServerOptions({} as ServerArguments, servers.env);
+  const options = await readServerOptions({}, servers.env);
   const opened = await openServers(options);
   onTestFinished(() => closeServers(opened));
   await untilConnected(setsOf(opened, undefined));

@@ -1,18 +1,16 @@
 import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import yargs from "yargs";
-import { commands, makeParser } from "../src/command-line.ts";
-import { readPlainRun } from "../src/commands/run.ts";
+import type { Command, Given } from "../src/command.ts";
+import { makeParser } from "../src/command-line.ts";
+import { readPlainRun, runCommand } from "../src/commands/run.ts";
 
 /** Returns the arguments that yargs passes to `run`; undefined if it refuses them, or does something else. */
-async function readByYargs(words: readonly string[]): Promise<Record<string, unknown> | undefined> {
-  let seen: Record<string, unknown> | undefined;
-  const inert = commands.map((command) => ({
-    ...command,
-    handler: (args: object): void => {
-      if (command.command === "run [resource..]") seen = { ...args };
-    },
-  }));
+async function readByYargs(words: readonly string[]): Promise<Given | undefined> {
+  let seen: Given | undefined;
+  const inert = ({ line }: Command, given: Given): void => {
+    if (line === runCommand.line) seen = given;
+  };
   // With a callback, yargs does not print.
   await makeParser(yargs, words, inert)
     .parseAsync([...words], {}, () => {})
@@ -21,14 +19,14 @@ async function readByYargs(words: readonly string[]): Promise<Record<string, unk
 }
 
 /** Expects both to have parsed the same arguments. */
-function expectSame(plain: object, byYargs: Record<string, unknown> | undefined, words: readonly string[]): void {
+function expectSame(plain: object, byYargs: Given | undefined, words: readonly string[]): void {
   for (const [name, value] of Object.entries(plain))
     expect([words, name, byYargs?.[name]]).toEqual([words, name, value]);
   const others = Object.keys(byYargs ?? {}).filter(
     (name) => byYargs?.[name] !== undefined && !Object.hasOwn(plain, name),
   );
-  // Yargs adds aliases and kebab-case names.
-  expect([words, others.filter((name) => !/^(_|\$0|E|[a-z]+(-[a-z]+)+)$/.test(name))]).toEqual([words, []]);
+  // Yargs adds aliases and names in camel case.
+  expect([words, others.filter((name) => !/^(_|\$0|E|[a-z]+([A-Z][a-z]+)+)$/.test(name))]).toEqual([words, []]);
 }
 
 const command = ["--", "echo", "--wait", "x"];

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import { readServerOptions } from "../src/options/server-options.ts";
 import { wrongSchemeOf } from "../src/servers/redis/wrong-scheme.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
@@ -80,7 +80,7 @@ test("openServers() detects an address with the wrong scheme at once, without a 
     [`redis://:${encoded}@127.0.0.1:${open.tls?.port}`, "this port speaks TLS: use rediss://"],
   ] as const;
   for (const [node, why] of cases) {
-    const options = await readServerOptions({ node: [node] } as unknown as ServerArguments, {});
+    const options = await readServerOptions({ node: [node] }, {});
     const servers = await openServers(options);
     const startMs = performance.now();
     await untilConnected(setsOf(servers, undefined));

@@ -11,7 +11,7 @@ import { folderWith } from "./support/folder.ts";
 import { runCli, runProcess } from "./support/program.ts";
 
 const secret = "s3cret@/%";
-const nothing = {} as ServerArguments;
+const nothing = {};
 const home = process.cwd();
 const { HOLDFAST_NODES: outerNodes } = process.env;
 beforeEach(() => {
@@ -136,14 +136,14 @@ test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/h
 
 test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFAST_NODES to the file", async () => {
   process.chdir(await folderWith({ "holdfast.config.json": { nodes: ["file"], prefix: "file:", ttl: "1m" } }));
-  const hosts = async (args: ServerArguments, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
+  const hosts = async (args: Partial<ServerArguments>, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
     const { addresses, prefix, ttlMs } = await readServerOptions(args, env);
     return [...addresses.map(({ where }) => (where as RedisAddress).host), prefix, ttlMs];
   };
   const env = { HOLDFAST_NODES: " env-a, redis://env-b\nenv-c " };
   expect(await hosts(nothing, { HOLDFAST_NODES: " " })).toEqual(["file", "file:", 60_000]);
   expect(await hosts(nothing, env)).toEqual(["env-a", "env-b", "env-c", "file:", 60_000]);
-  expect(await hosts({ ...nothing, node: ["flag"], ttl: "2s" }, env)).toEqual(["flag", "file:", 2_000]);
+  expect(await hosts({ node: ["flag"], ttl: "2s" }, env)).toEqual(["flag", "file:", 2_000]);
 });
 
 test("readServerOptions() leaves the commas of etcd clusters in HOLDFAST_NODES", async () => {
@@ -164,7 +164,7 @@ test("readServerOptions() leaves the commas of etcd clusters in HOLDFAST_NODES",
 test("readServerOptions() reads the servers before and after a change, those in both sets once", async () => {
   process.chdir(await folderWith({ "holdfast.config.json": { old: ["a", "b"], new: ["c", "b"], generation: 7 } }));
   const read = async (args: object, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
-    const { addresses, joint, generation } = await readServerOptions({ ...nothing, ...args }, env);
+    const { addresses, joint, generation } = await readServerOptions({ ...args }, env);
     return [addresses.map(({ where }) => (where as RedisAddress).host), joint, generation];
   };
   const joint = { old: [0, 1], new: [2, 1] };
@@ -178,7 +178,7 @@ test("readServerOptions() reads the servers before and after a change, those in 
 
 test("readServerOptions() needs no servers with --memory", async () => {
   const env = { HOLDFAST_NODES: "somewhere" };
-  expect(await readServerOptions({ ...nothing, memory: true }, env)).toMatchObject({ memory: true, addresses: [] });
+  expect(await readServerOptions({ memory: true }, env)).toMatchObject({ memory: true, addresses: [] });
 });
 
 test.each([
@@ -195,7 +195,7 @@ test.each([
     const folder = await folderWith({ "holdfast.config.json": content, "other.conf": content });
     process.chdir(folder);
     for (const config of [undefined, "other.conf"]) {
-      const message = await refusal(readServerOptions({ ...nothing, config }, {}));
+      const message = await refusal(readServerOptions({ config }, {}));
       expect(message).toContain(why);
       expect(message).toContain(join(folder, config ?? "holdfast.config.json"));
     }
@@ -203,6 +203,6 @@ test.each([
 );
 
 test("readServerOptions() rejects when a named configuration file does not exist", async () => {
-  const message = await refusal(readServerOptions({ ...nothing, config: "none.json" }, {}));
+  const message = await refusal(readServerOptions({ config: "none.json" }, {}));
   expect(message).toMatch(/^could not read \S+none\.json: ENOENT$/);
 });

@@ -1,35 +1,27 @@
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
-import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { flag } from "../options/option.ts";
 import { print } from "../output/print.ts";
 import type { Server, ServerTable } from "../servers/server.ts";
 import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
 import { setsOf } from "../servers/sets.ts";
 
-interface CreateTableArguments extends ServerArguments {
-  readonly print: boolean | undefined;
-}
-
 /** A server that stores locks in a table. */
 type TableServer = Server & { readonly table: ServerTable };
 
 /** `holdfast create-table`: creates the tables that locks need. */
-export const createTableCommand: CommandModule<object, CreateTableArguments> = {
-  command: "create-table",
-  describe: "Create the table for locks in a database",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 create-table --node <address> [options]\n\n" +
-          "Creates the table for locks in each PostgreSQL, MySQL or MariaDB database, unless it exists. Users\n" +
-          "that lock need SELECT, INSERT and UPDATE on it. Servers of other kinds need no table.",
-      )
-      .options({
-        print: { type: "boolean", describe: "Print the statement instead, for example for a migration" },
-      }) as unknown as Argv<CreateTableArguments>,
-  handler: async (args) => {
-    const options = await readServerOptions(args, process.env);
+export const createTableCommand: Command = serverCommand(
+  {
+    line: "create-table",
+    rest: "--node <address> [options]",
+    describe: "Create the table for locks in a database",
+    text:
+      "Creates the table for locks in each PostgreSQL, MySQL or MariaDB database, unless it exists. Users\n" +
+      "that lock need SELECT, INSERT and UPDATE on it. Servers of other kinds need no table.",
+    options: { print: flag("Print the statement instead, for example for a migration") },
+  },
+  async (args, options) => {
     const servers = await withUsageErrors(() => openServers(options));
     try {
       const withTables = servers.filter((server): server is TableServer => server.table !== undefined);
@@ -40,11 +32,12 @@ export const createTableCommand: CommandModule<object, CreateTableArguments> = {
       }
       if (args.print) print([...new Set(withTables.map(({ table }) => `${table.statement};`))].join("\n\n"));
       else await createTables(withTables);
+      return exitCodes.ok;
     } finally {
       await closeServers(servers);
     }
   },
-};
+);
 
 async function createTables(servers: readonly TableServer[]): Promise<void> {
   await untilConnected(setsOf(servers, undefined));

@@ -1,8 +1,8 @@
-import type { Argv, CommandModule } from "yargs";
+import { type Command, command } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
-import { json, text } from "../options/definitions.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { flag, json, list, oneOf, text } from "../options/option.ts";
+import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { loadDriver } from "../servers/load-driver.ts";
@@ -10,16 +10,16 @@ import type { GuardFacts } from "../servers/server.ts";
 import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
 import { setsOf } from "../servers/sets.ts";
 
-interface GuardArguments extends ServerArguments {
-  readonly table: readonly string[] | undefined;
+interface GuardArguments {
+  readonly table: readonly string[];
   readonly column: string | undefined;
   readonly name: string | undefined;
   readonly expression: string | undefined;
   readonly mode: "warn" | "refuse" | undefined;
   readonly schema: string | undefined;
-  readonly remove: boolean | undefined;
-  readonly check: boolean | undefined;
-  readonly json: boolean | undefined;
+  readonly remove: boolean;
+  readonly check: boolean;
+  readonly json: boolean;
   readonly dialect: "postgres" | "mysql" | undefined;
 }
 
@@ -32,51 +32,43 @@ interface NamedTable {
 const ofMigration = ["column", "name", "expression", "mode", "schema"];
 
 /** `holdfast guard`: prints migrations that make tables refuse stale writers, and lists these tables. */
-export const guardCommand: CommandModule<object, GuardArguments> = {
-  command: "guard",
-  describe: "Print a migration after which tables refuse stale writers, or list such tables",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 guard --table <table> (--column … | --name … | --expression …) [options]\n\n" +
-          "Prints the SQL of a migration for PostgreSQL, or for MySQL and MariaDB: the tables then refuse writes\n" +
-          "of transactions that have not stated the fencing token of the row's lock, or an older one than is\n" +
-          "known. Needs no connection, unless --check lists the guarded tables of a database.",
-      )
-      .options({
-        table: { ...text, array: true, describe: "A table, as name or schema.name; repeated for each" },
-        column: { ...text, describe: "The column with the name of the lock of each row" },
-        name: { ...text, describe: "The name of one lock for all rows" },
-        expression: { ...text, describe: "An SQL expression over the columns for the name of the lock of each row" },
-        mode: { choices: ["warn", "refuse"], describe: "What happens to other writes (default: refuse)" },
-        schema: {
-          ...text,
-          describe: "The schema or database of the table of tokens (default: public, or the current one)",
-        },
-        dialect: {
-          choices: ["postgres", "mysql"],
-          describe: "The SQL to print; mysql also for MariaDB (default: postgres)",
-        },
-        remove: { type: "boolean", conflicts: ofMigration, describe: "Print the migration that removes it" },
-        check: {
-          type: "boolean",
-          conflicts: [...ofMigration, "remove", "dialect"],
-          describe: "List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse",
-        },
-        json: { ...json, implies: "check" },
-      })
-      .example("$0 guard --table invoices --expression \"'invoice:' || id\" --mode warn | psql -1 app", "")
-      .example(
-        "$0 guard --dialect mysql --table invoices --expression \"CONCAT('invoice:', {row}.id)\" | mysql app",
-        "",
-      )
-      .example("$0 guard --check --node postgres://db.internal/app", "") as unknown as Argv<GuardArguments>,
-  handler: async (args) => {
-    const tables = (args.table ?? []).map(nameOf);
-    if (args.check) process.exitCode = await check(args, tables);
-    else print(await migrationOf(args, tables));
+export const guardCommand: Command = command<object, GuardArguments & ServerArguments>(
+  {
+    line: "guard",
+    rest: "--table <table> (--column … | --name … | --expression …) [options]",
+    describe: "Print a migration after which tables refuse stale writers, or list such tables",
+    text:
+      "Prints the SQL of a migration for PostgreSQL, or for MySQL and MariaDB: the tables then refuse writes\n" +
+      "of transactions that have not stated the fencing token of the row's lock, or an older one than is\n" +
+      "known. Needs no connection, unless --check lists the guarded tables of a database.",
+    options: {
+      table: list("A table, as name or schema.name; repeated for each"),
+      column: text("The column with the name of the lock of each row"),
+      name: text("The name of one lock for all rows"),
+      expression: text("An SQL expression over the columns for the name of the lock of each row"),
+      mode: oneOf(["warn", "refuse"], "What happens to other writes (default: refuse)"),
+      schema: text("The schema or database of the table of tokens (default: public, or the current one)"),
+      dialect: oneOf(["postgres", "mysql"], "The SQL to print; mysql also for MariaDB (default: postgres)"),
+      remove: flag("Print the migration that removes it", { conflicts: ofMigration }),
+      check: flag("List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse", {
+        conflicts: [...ofMigration, "remove", "dialect"],
+      }),
+      json: { ...json, implies: "check" },
+      ...serverOptions,
+    },
+    examples: [
+      "$0 guard --table invoices --expression \"'invoice:' || id\" --mode warn | psql -1 app",
+      "$0 guard --dialect mysql --table invoices --expression \"CONCAT('invoice:', {row}.id)\" | mysql app",
+      "$0 guard --check --node postgres://db.internal/app",
+    ],
   },
-};
+  async (args) => {
+    const tables = args.table.map(nameOf);
+    if (args.check) return check(args, tables);
+    print(await migrationOf(args, tables));
+    return exitCodes.ok;
+  },
+);
 
 /** @throws {UsageError} for a name of more than two parts */
 function nameOf(given: string): NamedTable {
@@ -86,7 +78,7 @@ function nameOf(given: string): NamedTable {
 }
 
 async function migrationOf(args: GuardArguments, names: readonly NamedTable[]): Promise<string> {
-  const { dialect = "postgres", mode } = args;
+  const { dialect = "postgres", mode, schema } = args;
   const { createGuard, removeGuard } = await migrations[dialect]();
   if (names.length === 0) throw new UsageError("name the tables to guard with --table");
   if (args.remove) return withUsageErrors(() => removeGuard(names));
@@ -95,8 +87,7 @@ async function migrationOf(args: GuardArguments, names: readonly NamedTable[]): 
   if (rule === undefined || given.length > 1) {
     throw new UsageError("name the lock of each row with one of --column, --name and --expression");
   }
-  const tables = names.map((each) => ({ ...each, [rule]: only(`--${rule}`, args[rule]) }));
-  const schema = only("--schema", args.schema);
+  const tables = names.map((each) => ({ ...each, [rule]: args[rule] }));
   if (dialect === "mysql" && schema === undefined && names.some((each) => each.schema !== undefined)) {
     throw new UsageError("name the database of the table of tokens with --schema, as --table names one");
   }
@@ -146,7 +137,7 @@ function delimited(statements: readonly string[]): string {
 }
 
 /** Lists the guarded tables, and returns whether they refuse, as an exit code. */
-async function check(args: GuardArguments, wanted: readonly NamedTable[]): Promise<number> {
+async function check(args: GuardArguments & ServerArguments, wanted: readonly NamedTable[]): Promise<number> {
   const servers = await withUsageErrors(async () => openServers(await readServerOptions(args, process.env)));
   try {
     const [server, ...others] = servers.filter(({ guards }) => guards !== undefined);

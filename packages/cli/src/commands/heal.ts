@@ -1,87 +1,69 @@
 import type { LockNode } from "@holdfast/core";
 import { servedBy } from "@holdfast/core/node";
 import type { Healed } from "@holdfast/membership";
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { showingProgress } from "../membership/progress.ts";
-import { json, text } from "../options/definitions.ts";
-import { parseDuration } from "../options/duration.ts";
-import {
-  only,
-  readServerOptions,
-  type ServerArguments,
-  type ServerOptions,
-  withServerOptions,
-} from "../options/server-options.ts";
+import { duration, flag, json, words } from "../options/option.ts";
+import type { ServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
 import { print, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { arranged } from "../servers/sets.ts";
 import { withSignals } from "../signals.ts";
 
-interface HealArguments extends ServerArguments {
+interface HealArguments {
   readonly server: readonly string[];
-  readonly settle: string | undefined;
-  readonly dryRun: boolean | undefined;
-  readonly json: boolean | undefined;
+  readonly settle: number;
+  readonly "dry-run": boolean;
+  readonly json: boolean;
 }
 
-const defaultSettle = "60s";
-
 /** `holdfast heal`: gives servers that lost their fence counters a floor above all tokens of the others. */
-export const healCommand: CommandModule<object, HealArguments> = {
-  command: "heal <server..>",
-  describe: "Give a server that lost its fence counters a floor above all tokens",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 heal <server..> [options]\n\n" +
-          "Gives servers that lost their fence counters, or never had them, a floor above every token that\n" +
-          "the others have granted. Name all servers with --node, and those to heal as inspect shows them.",
-      )
-      .positional("server", { type: "string", describe: "The servers to heal, by their names: host:port" })
-      .options({
-        settle: {
-          ...text,
-          describe:
-            "The longest ttl of any lock, less the time since the servers came back: how long attempts from before may " +
-            `still become locks (default: ${defaultSettle})`,
-        },
-        "dry-run": { type: "boolean", describe: "Read, and say what would be written" },
-        json,
-      }) as unknown as Argv<HealArguments>,
-  handler: async (args) => {
-    const options = await readServerOptions(args, process.env);
-    if (options.memory) throw new UsageError("--memory has no servers to heal");
-    const settleMs = parseDuration("--settle", only("--settle", args.settle) ?? defaultSettle);
-    process.exitCode = await heal(args, args.dryRun ? 0 : settleMs, options);
+export const healCommand: Command = serverCommand(
+  {
+    line: "heal <server..>",
+    describe: "Give a server that lost its fence counters a floor above all tokens",
+    text:
+      "Gives servers that lost their fence counters, or never had them, a floor above every token that\n" +
+      "the others have granted. Name all servers with --node, and those to heal as inspect shows them.",
+    memory: "heal",
+    words: { server: words("The servers to heal, by their names: host:port") },
+    options: {
+      settle: duration(
+        "60s",
+        "The longest ttl of any lock, less the time since the servers came back: how long attempts from before may " +
+          "still become locks",
+      ),
+      "dry-run": flag("Read, and say what would be written"),
+      json,
+    },
   },
-};
+  heal,
+);
 
-async function heal(args: HealArguments, settleMs: number, options: ServerOptions): Promise<number> {
+async function heal(args: HealArguments, options: ServerOptions): Promise<number> {
+  const { server: names, "dry-run": dryRun } = args;
   return withSignals(async (signals) => {
     try {
       const healed = await withLockService(options, signals, (service) => {
-        return healServers(args, { ...options, settleMs }, service, signals.interrupted);
+        return healServers(args, options, service, signals.interrupted);
       });
-      const dryRun = args.dryRun === true;
       print(args.json ? JSON.stringify({ ...healed, dryRun }) : textOf(healed, dryRun));
       if (healed.empty.length > 0) printMessage(warningOf(healed));
       return exitCodes.ok;
     } catch (error) {
       if (!signals.interrupted.aborted) throw error;
-      printMessage(
-        `interrupted: ${listed(args.server)} is not healed yet. Run the same command again; it begins again`,
-      );
+      printMessage(`interrupted: ${listed(names)} is not healed yet. Run the same command again; it begins again`);
       return signals.exitCode;
     }
   });
 }
 
 async function healServers(
-  { server: names, dryRun }: HealArguments,
-  { joint, generation, nodeTimeoutMs, settleMs }: ServerOptions & { readonly settleMs: number },
+  { server: names, settle, "dry-run": dryRun }: HealArguments,
+  { joint, generation, nodeTimeoutMs }: ServerOptions,
   { nodes }: LockService,
   signal: AbortSignal,
 ): Promise<Healed> {
@@ -98,6 +80,7 @@ async function healServers(
   const display = await showingProgress("attempts from before have ended, to read once more");
   try {
     const { onProgress } = display;
+    const settleMs = dryRun ? 0 : settle;
     return await withUsageErrors(() =>
       heal(arranged(used, joint), names, { settleMs, generation, nodeTimeoutMs, signal, onProgress }),
     );

@@ -1,77 +1,53 @@
 import type { Inspection } from "@holdfast/core";
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
 import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
-import { json, text } from "../options/definitions.ts";
-import { parseDuration } from "../options/duration.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { duration, json, withDefault, word } from "../options/option.ts";
 import { listed } from "../output/format.ts";
 import { print, printable, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import type { SearchOptions, Server } from "../servers/server.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 
-interface ListArguments extends ServerArguments {
-  readonly pattern: string | undefined;
-  readonly json: boolean | undefined;
-  readonly limit: string | undefined;
-  readonly timeout: string | undefined;
-}
-
-const defaults = { pattern: "*", limit: "1000", timeout: "10s" } as const;
 const limitMax = 100_000;
 /** The number of resources to inspect concurrently. */
 const inspectionsMax = 100;
 
 /** `holdfast list`: lists all locks with a prefix and their holders. */
-export const listCommand: CommandModule<object, ListArguments> = {
-  command: "list [pattern]",
-  describe: "List the locks on the servers and their holders",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 list [pattern] [options]\n\nLists the locks on the servers and their holders. Redis servers are searched by " +
-          "SCAN, which\ndoes not block them; the user needs the permission +scan.",
-      )
-      .positional("pattern", { type: "string", describe: "A glob for resources, such as 'invoice:*' (default: all)" })
-      .options({
-        limit: { ...text, describe: `The most locks to list (default: ${defaults.limit})` },
-        timeout: {
-          ...text,
-          describe: `Timeout of the search on each server (default: ${defaults.timeout})`,
-        },
-        json,
-      }) as unknown as Argv<ListArguments>,
-  handler: async (args) => {
-    const limit = readLimit(args);
-    const searchTimeoutMs = parseDuration("--timeout", only("--timeout", args.timeout) ?? defaults.timeout);
-    const options = await readServerOptions(args, process.env);
-    if (options.memory) throw new UsageError("--memory has no servers to search");
-    process.exitCode = await withLockService(options, {}, (service) => {
-      const { nodeTimeoutMs } = service;
-      return list(args, { pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs, nodeTimeoutMs }, service);
-    });
+export const listCommand: Command = serverCommand(
+  {
+    line: "list [pattern]",
+    describe: "List the locks on the servers and their holders",
+    text:
+      "Lists the locks on the servers and their holders. Redis servers are searched by SCAN, which\n" +
+      "does not block them; the user needs the permission +scan.",
+    memory: "search",
+    words: { pattern: word("A glob for resources, such as 'invoice:*' (default: all)", "*") },
+    options: {
+      limit: withDefault("1000", parseLimit, "The most locks to list"),
+      timeout: duration("10s", "Timeout of the search on each server"),
+      json,
+    },
   },
-};
+  async ({ pattern, limit, timeout: searchTimeoutMs, json }, servers) =>
+    withLockService(servers, {}, async (service) => {
+      const options = { pattern, limit, searchTimeoutMs, nodeTimeoutMs: service.nodeTimeoutMs };
+      const found = await findResources(service.servers, options);
+      const locks = await inspectAll(service, found.resources);
+      if (json) print(listJson(locks, found, service.servers));
+      else if (locks.length > 0) print(listText(locks));
+      return explain(found, locks, options, service);
+    }),
+);
 
 /** @throws {UsageError} naming what is wrong */
-function readLimit(args: ListArguments): number {
-  const given = only("--limit", args.limit) ?? defaults.limit;
+function parseLimit(name: string, given: string): number {
   const limit = /^\d+$/.test(given) ? Number(given) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
-  throw new UsageError(`--limit must be a number from 1 to ${limitMax}, not ${JSON.stringify(given)}`);
-}
-
-async function list({ json }: ListArguments, options: SearchOptions, service: LockService): Promise<number> {
-  const { servers } = service;
-  const found = await findResources(servers, options);
-  const locks = await inspectAll(service, found.resources);
-  if (json) print(listJson(locks, found, servers));
-  else if (locks.length > 0) print(listText(locks));
-  return explain(found, locks, options, service);
+  throw new UsageError(`${name} must be a number from 1 to ${limitMax}, not ${JSON.stringify(given)}`);
 }
 
 /** Inspects resources. Those that a majority reports as released in the meantime are left out. */

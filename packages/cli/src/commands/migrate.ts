@@ -1,19 +1,12 @@
 import type { Migration, MigrationStatus } from "@holdfast/membership";
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { claimRecords, claimsTable } from "../membership/claims.ts";
 import { showingProgress } from "../membership/progress.ts";
 import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
-import { json, text } from "../options/definitions.ts";
-import { parseDuration } from "../options/duration.ts";
-import {
-  only,
-  readServerOptions,
-  type ServerArguments,
-  type ServerOptions,
-  withServerOptions,
-} from "../options/server-options.ts";
+import { duration, json, oneOf, pause } from "../options/option.ts";
+import type { ServerOptions } from "../options/server-options.ts";
 import { print, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
@@ -21,13 +14,6 @@ import { setsOf } from "../servers/sets.ts";
 import { withSignals } from "../signals.ts";
 
 const steps = ["status", "begin", "join", "end"] as const;
-
-interface MigrateArguments extends ServerArguments {
-  readonly step: (typeof steps)[number];
-  readonly watchFor: string | undefined;
-  readonly settle: string | undefined;
-  readonly json: boolean | undefined;
-}
 
 /** The step to take, and how long it may wait. */
 interface Plan {
@@ -37,49 +23,33 @@ interface Plan {
   readonly json: boolean;
 }
 
-const defaults = { watchFor: "10s", settle: "60s" } as const;
-
 /** `holdfast migrate`: leads clients from one set of servers to another while they lock. */
-export const migrateCommand: CommandModule<object, MigrateArguments> = {
-  command: "migrate <step>",
-  describe: "Change the servers step by step while clients lock: status, begin, join, end",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 migrate <step> --old … --new … [options]\n\n" +
-          "Changes the set of servers while clients lock. Each step says what to do before the next one:\n" +
-          "begin, then give all clients both sets; join, then give all clients the new set; end. Any step\n" +
-          "can be repeated.",
-      )
-      .positional("step", { choices: steps, type: "string", describe: "The step; status changes nothing" })
-      .options({
-        "watch-for": {
-          ...text,
-          describe:
-            "How long no client of an earlier stage may hold a lock before join and end refuse such clients " +
-            `(default: ${defaults.watchFor})`,
-        },
-        settle: {
-          ...text,
-          describe: `How long join and end wait for locks of such clients to end (default: ${defaults.settle})`,
-        },
-        json,
-      }) as unknown as Argv<MigrateArguments>,
-  handler: async (args) => {
-    const options = await readServerOptions(args, process.env);
+export const migrateCommand: Command = serverCommand(
+  {
+    line: "migrate <step>",
+    rest: "--old … --new … [options]",
+    describe: "Change the servers step by step while clients lock: status, begin, join, end",
+    text:
+      "Changes the set of servers while clients lock. Each step says what to do before the next one:\n" +
+      "begin, then give all clients both sets; join, then give all clients the new set; end. Any step\n" +
+      "can be repeated.",
+    words: { step: oneOf(steps, "The step; status changes nothing", { type: "string" }) },
+    options: {
+      "watch-for": pause(
+        "10s",
+        "How long no client of an earlier stage may hold a lock before join and end refuse such clients",
+      ),
+      settle: duration("60s", "How long join and end wait for locks of such clients to end"),
+      json,
+    },
+  },
+  async ({ step = "status", "watch-for": watchMs, settle: settleMs, json }, options) => {
     if (options.joint === undefined) {
       throw new UsageError("name the servers before and after the change: --old and --new, once for each server");
     }
-    const plan = {
-      step: args.step,
-      watchMs: parseDuration("--watch-for", only("--watch-for", args.watchFor) ?? defaults.watchFor),
-      settleMs: parseDuration("--settle", only("--settle", args.settle) ?? defaults.settle),
-      json: args.json === true,
-    };
-    if (plan.watchMs === 0) throw new UsageError("--watch-for must be longer than 0");
-    process.exitCode = await migrate(plan, options);
+    return migrate({ step, watchMs, settleMs, json }, options);
   },
-};
+);
 
 async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
   return withSignals(async (signals) => {

@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Inspection, LockNode } from "@holdfast/core";
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionText, ownersOn, problemOf } from "../inspect/inspection-report.ts";
-import { text } from "../options/definitions.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { flag, text, word } from "../options/option.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
@@ -14,10 +13,10 @@ import type { Server } from "../servers/server.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 import { within } from "../within.ts";
 
-interface ReleaseArguments extends ServerArguments {
+interface ReleaseArguments {
   readonly resource: string;
   readonly owner: string;
-  readonly yes: boolean | undefined;
+  readonly yes: boolean;
 }
 
 /** The result of a release on one node. */
@@ -29,34 +28,26 @@ interface Release {
 }
 
 /** `holdfast release`: releases a lock of a known owner by hand. */
-export const releaseCommand: CommandModule<object, ReleaseArguments> = {
-  command: "release <resource>",
-  describe: "Release a lock of a known owner by hand",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 release <resource> --owner <value> [options]\n\n" +
-          "Releases a lock by hand. Its holder keeps running until it next extends the lock, and notices the loss.",
-      )
-      .positional("resource", { type: "string", describe: "The locked resource" })
-      .options({
-        owner: {
-          ...text,
-          demandOption: true,
-          describe: "The owner of the lock, as inspect shows it; locks of other owners are not released",
-        },
-        yes: { type: "boolean", describe: "Do not ask for confirmation" },
-      }) as unknown as Argv<ReleaseArguments>,
-  handler: async (args) => {
-    const servers = await readServerOptions(args, process.env);
-    const owner = only("--owner", args.owner) ?? "";
-    process.exitCode = await withLockService(servers, {}, (service) => release(args, owner, service));
+export const releaseCommand: Command = serverCommand(
+  {
+    line: "release <resource>",
+    rest: "--owner <value> [options]",
+    describe: "Release a lock of a known owner by hand",
+    text: "Releases a lock by hand. Its holder keeps running until it next extends the lock, and notices the loss.",
+    words: { resource: word("The locked resource") },
+    options: {
+      owner: text("The owner of the lock, as inspect shows it; locks of other owners are not released", {
+        demandOption: true,
+      }),
+      yes: flag("Do not ask for confirmation"),
+    },
   },
-};
+  async ({ owner = "", ...args }, servers) =>
+    withLockService(servers, {}, (service) => release({ ...args, owner }, service)),
+);
 
 async function release(
-  { resource, yes }: ReleaseArguments,
-  owner: string,
+  { resource, owner, yes }: ReleaseArguments,
   { redlock, nodes, servers, nodeTimeoutMs, joint }: LockService,
 ): Promise<number> {
   const inspection = await withUsageErrors(() => redlock.inspect(resource));

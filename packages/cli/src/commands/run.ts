@@ -1,137 +1,112 @@
-import type { Argv, CommandModule, Options } from "yargs";
+import { type Command, command, type Given } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
+import { flag, type OptionsOf, parsed, text, withDefault, words } from "../options/option.ts";
 import { readPlainArguments } from "../options/plain-arguments.ts";
-import { only, serverOptionDefinitions } from "../options/server-options.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
 import {
-  flag,
+  environment,
+  ofLock,
   readSupervised,
   type SupervisedArguments,
   supervised,
   supervisedOptions,
-  text,
-  withSupervisedOptions,
 } from "./supervised.ts";
 
 interface RunArguments extends SupervisedArguments {
-  readonly resource: readonly string[] | undefined;
-  readonly wait: string | undefined;
-  readonly noWait: boolean | undefined;
-  readonly conflictExitCode: string | undefined;
-  readonly permits: string | undefined;
-  readonly shared: boolean | undefined;
+  readonly wait: number;
+  readonly "no-wait": boolean;
+  readonly "conflict-exit-code": number;
+  readonly shared: boolean;
+  readonly permits: RunOptions["permits"];
   readonly ticket: string | undefined;
 }
 
-const defaultWait = "10s";
-
-const lockOptions: Readonly<Record<string, Options>> = {
-  wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaultWait})` },
-  "no-wait": { ...flag, conflicts: "wait", describe: "Try once, without waiting" },
-  "conflict-exit-code": {
-    ...text,
+const runOptions: OptionsOf<RunArguments> = {
+  wait: withDefault("10s", parseWait, "How long to wait for the lock, or forever", ofLock),
+  "no-wait": flag("Try once, without waiting", { ...ofLock, conflicts: "wait" }),
+  "conflict-exit-code": withDefault(`${exitCodes.held}`, parseExitCode, "Exit code when another owner holds the lock", {
+    ...ofLock,
     alias: "E",
-    describe: `Exit code when another owner holds the lock (default: ${exitCodes.held})`,
-  },
-  shared: { ...flag, conflicts: "permits", describe: "Share the lock with others that share it, as readers do" },
-  permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
-  ticket: {
-    ...text,
+  }),
+  shared: flag("Share the lock with others that share it, as readers do", { ...ofLock, conflicts: "permits" }),
+  permits: parsed(parsePermits, "Hold n of the k permits of a semaphore instead of a lock, as in 1/5", ofLock),
+  ticket: text("Adopt the lock that another process has transferred, instead of acquiring one", {
+    ...ofLock,
     conflicts: ["wait", "no-wait", "shared", "permits"],
-    describe: "Adopt the lock that another process has transferred, instead of acquiring one",
-  },
+  }),
   ...supervisedOptions,
 };
 
 /** `holdfast run`: runs a command while it holds a lock. */
-export const runCommand: CommandModule<object, RunArguments> = {
-  command: "run [resource..]",
-  describe: "Run a command while holding a lock: run backup -- ./backup.sh",
-  builder: (yargs) =>
-    withSupervisedOptions(
-      yargs
-        .usage("$0 run [resource..] [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
-        .positional("resource", { type: "string", describe: "The resources; several are locked together" })
-        .example("$0 run backup --wait 2m -- ./backup.sh", "")
-        .example("$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'", ""),
-      lockOptions,
-    ) as unknown as Argv<RunArguments>,
-  handler: async (args) => {
-    process.exitCode = await run(args);
+export const runCommand: Command = command<{ readonly resource: readonly string[] }, RunArguments>(
+  {
+    line: "run [resource..]",
+    rest: "[options] -- <command> [arguments]",
+    describe: "Run a command while holding a lock: run backup -- ./backup.sh",
+    text: "Runs a command while holding a lock.",
+    words: { resource: words("The resources; several are locked together") },
+    options: runOptions,
+    examples: [
+      "$0 run backup --wait 2m -- ./backup.sh",
+      "$0 run report --no-wait -E 0 -- sh -c './report \"$HOLDFAST_FENCE\"'",
+    ],
+    environment,
   },
-};
+  async ({ resource: resources, ticket, permits, ...args }, given) => {
+    if (ticket !== undefined && resources.length > 0)
+      throw new UsageError("--ticket names the resources: leave them out");
+    if (ticket === undefined && resources.length === 0) {
+      throw new UsageError("no resource to lock: name it, as in run backup -- ./backup.sh, or pass --ticket");
+    }
+    if (permits !== undefined && resources.length !== 1) {
+      throw new UsageError(`--permits takes one semaphore, not ${resources.length}`);
+    }
+    const options: RunOptions = {
+      ...readSupervised(args, given, "run backup -- ./backup.sh"),
+      resources,
+      ticket,
+      mode: args.shared ? "shared" : "exclusive",
+      permits,
+      waitMs: args["no-wait"] ? 0 : args.wait,
+      conflictExitCode: args["conflict-exit-code"],
+    };
+    const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
+    const audience = { isAtTerminal, semaphore: permits && resources[0] };
+    return supervised(args, audience, (service, signals) => runUnderLock(options, service, signals));
+  },
+);
 
 /**
- * Runs a plain command line without yargs, which takes longer to load than everything else: `run` is also used before
+ * Reads a plain command line without yargs, which takes longer to load than everything else: `run` is also used before
  * short commands.
  *
- * @returns whether the command line was plain
+ * @returns the arguments as yargs would parse them, or undefined if only yargs can
  */
-export async function runPlainly(words: readonly string[]): Promise<boolean> {
-  const args = readPlainRun(words);
-  if (args === undefined) return false;
-  process.exitCode = await run(args);
-  return true;
-}
-
-/** Returns the arguments as yargs would parse them, or undefined if only yargs can. */
-export function readPlainRun([name, ...words]: readonly string[]): RunArguments | undefined {
+export function readPlainRun([name, ...words]: readonly string[]): Given | undefined {
   const end = words.indexOf("--");
   if (name !== "run" || end < 0 || end === words.length - 1) return undefined;
-  const plain = readPlainArguments(words.slice(0, end), { ...lockOptions, ...serverOptionDefinitions });
+  const plain = readPlainArguments(words.slice(0, end), runOptions);
   if (plain === undefined || plain.positionals.includes("help")) return undefined;
   if (plain.positionals.length === 0 && plain.values.ticket === undefined) return undefined;
-  return { ...plain.values, resource: plain.positionals, "--": words.slice(end + 1) } as unknown as RunArguments;
+  return { ...plain.values, resource: plain.positionals, "--": words.slice(end + 1) };
 }
 
-async function run(args: RunArguments): Promise<number> {
-  const options = readRunOptions(args);
-  const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
-  const semaphore = options.permits && options.resources[0];
-  return supervised(args, { isAtTerminal, semaphore }, (service, signals) => runUnderLock(options, service, signals));
+function parseWait(name: string, given: string): number {
+  return given === "forever" ? Infinity : parseDuration(name, given);
 }
 
-function readRunOptions(args: RunArguments): RunOptions {
-  const resources = args.resource ?? [];
-  const ticket = only("--ticket", args.ticket);
-  if (ticket !== undefined && resources.length > 0)
-    throw new UsageError("--ticket names the resources: leave them out");
-  if (ticket === undefined && resources.length === 0) {
-    throw new UsageError("no resource to lock: name it, as in run backup -- ./backup.sh, or pass --ticket");
-  }
-  return {
-    ...readSupervised(args, "run backup -- ./backup.sh"),
-    resources,
-    ticket,
-    mode: args.shared === true ? "shared" : "exclusive",
-    permits: readPermits(only("--permits", args.permits), resources),
-    waitMs: readWait(args),
-    conflictExitCode: readConflictExitCode(args),
-  };
-}
-
-function readWait(args: RunArguments): number {
-  const wait = only("--wait", args.wait) ?? defaultWait;
-  if (args.noWait === true) return 0;
-  return wait === "forever" ? Infinity : parseDuration("--wait", wait);
-}
-
-function readPermits(given: string | undefined, resources: readonly string[]): RunOptions["permits"] {
-  if (given === undefined) return undefined;
+function parsePermits(name: string, given: string): RunOptions["permits"] {
   const [, count, total] = /^(\d{1,5})\/(\d{1,5})$/.exec(given)?.map(Number) ?? [];
-  if (count === undefined || total === undefined || count < 1 || count > total || total > 10_000) {
-    throw new UsageError(`--permits must be n/k, n of at most 10000 permits, as in 1/5, not ${JSON.stringify(given)}`);
+  if (count !== undefined && total !== undefined && count >= 1 && count <= total && total <= 10_000) {
+    return { count, total };
   }
-  if (resources.length !== 1) throw new UsageError(`--permits takes one semaphore, not ${resources.length}`);
-  return { count, total };
+  throw new UsageError(`${name} must be n/k, n of at most 10000 permits, as in 1/5, not ${JSON.stringify(given)}`);
 }
 
 /** flock(1) has the same option, with the same range. */
-function readConflictExitCode(args: RunArguments): number {
-  const given = only("--conflict-exit-code", args.conflictExitCode);
-  if (given === undefined) return exitCodes.held;
-  const code = /^\d+$/.test(given) ? Number(given) : undefined;
-  if (code !== undefined && code <= 255) return code;
-  throw new UsageError(`--conflict-exit-code must be a number from 0 to 255, not ${JSON.stringify(given)}`);
+function parseExitCode(name: string, given: string): number {
+  const code = /^\d+$/.test(given) ? Number(given) : Infinity;
+  if (code <= 255) return code;
+  throw new UsageError(`${name} must be a number from 0 to 255, not ${JSON.stringify(given)}`);
 }

@@ -1,8 +1,9 @@
 /** The common part of `run` and `lead`, which run a command while they hold a lock or a term. */
-import type { Argv, Options } from "yargs";
+import type { Given } from "../command.ts";
 import { UsageError } from "../exit-codes.ts";
 import { parseDuration } from "../options/duration.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { duration, flag, type OptionsOf, parsed, text } from "../options/option.ts";
+import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { printMessage } from "../output/print.ts";
 import { defaultLabel } from "../run/label.ts";
 import { type Audience, narrator } from "../run/narrator.ts";
@@ -12,43 +13,33 @@ import { type Signals, withSignals } from "../signals.ts";
 
 /** The arguments of both commands. */
 export interface SupervisedArguments extends ServerArguments {
-  readonly maxHold: string | undefined;
-  readonly killAfter: string | undefined;
+  readonly "max-hold": number | undefined;
+  readonly "kill-after": number;
   readonly label: string | undefined;
-  readonly processGroup: boolean | undefined;
-  readonly verbose: boolean | undefined;
-  readonly "--"?: readonly string[];
+  readonly "process-group": boolean;
+  readonly verbose: boolean;
 }
 
-const defaultKillAfter = "10s";
-
-/** An option of the lock with a value, and one without. */
-export const text = { type: "string", requiresArg: true, group: "Lock:" } as const;
-export const flag = { type: "boolean", group: "Lock:" } as const;
+/** The options of the lock, in the help. */
+export const ofLock = { group: "Lock:" } as const;
 
 /** The options of both commands. A term is a lock, too. */
-export const supervisedOptions: Readonly<Record<string, Options>> = {
-  "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
-  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaultKillAfter})` },
-  label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
-  "process-group": { ...flag, describe: "Signal the command's whole process group" },
-  verbose: { ...flag, describe: "Report progress on standard error" },
+export const supervisedOptions: OptionsOf<SupervisedArguments> = {
+  "max-hold": parsed(parseDuration, "Longest time to hold the lock (default: no limit)", ofLock),
+  "kill-after": duration("10s", "Time from SIGTERM to SIGKILL after a loss", ofLock),
+  label: text("Label that shows people the holder (default: user@host[pid])", ofLock),
+  "process-group": flag("Signal the command's whole process group", ofLock),
+  verbose: flag("Report progress on standard error", ofLock),
+  ...serverOptions,
 };
 
-const environmentHelp = `Environment:
+/** The help of both commands about variables of the environment. */
+export const environment = `Environment:
   HOLDFAST_NODES     the servers, separated by spaces, unless options name them
   HOLDFAST_FENCE     set for the command: the fencing token of the lock
   HOLDFAST_RESOURCE  set for the command: the locked resource
   HOLDFAST_OWNER     set for the command: the owner of the lock
 `;
-
-/** Adds the options to a command, and those of the servers. */
-export function withSupervisedOptions<Others>(
-  yargs: Argv<Others>,
-  options: Readonly<Record<string, Options>> = supervisedOptions,
-): Argv<Others> {
-  return withServerOptions(yargs.options(options).epilogue(environmentHelp)) as unknown as Argv<Others>;
-}
 
 /**
  * Reads the arguments of both commands.
@@ -56,17 +47,16 @@ export function withSupervisedOptions<Others>(
  * @param example a command line that names a command
  * @throws {UsageError} naming what is wrong
  */
-export function readSupervised(args: SupervisedArguments, example: string): SupervisedCommand {
-  const [command, ...commandArguments] = args["--"] ?? [];
+export function readSupervised(args: SupervisedArguments, given: Given, example: string): SupervisedCommand {
+  const [command, ...commandArguments] = (given["--"] ?? []) as readonly string[];
   if (command === undefined) throw new UsageError(`no command to run: write it after --, as in ${example}`);
-  const maxHold = only("--max-hold", args.maxHold);
   return {
     command,
     commandArguments,
-    maxHoldMs: maxHold === undefined ? Infinity : parseDuration("--max-hold", maxHold),
-    killAfterMs: parseDuration("--kill-after", only("--kill-after", args.killAfter) ?? defaultKillAfter),
-    label: only("--label", args.label) ?? defaultLabel(),
-    inGroup: args.processGroup === true,
+    maxHoldMs: args["max-hold"] ?? Infinity,
+    killAfterMs: args["kill-after"],
+    label: args.label ?? defaultLabel(),
+    inGroup: args["process-group"],
   };
 }
 
@@ -77,7 +67,7 @@ export async function supervised(
   use: (service: LockService, signals: Signals) => Promise<number>,
 ): Promise<number> {
   const servers = await readServerOptions(args, process.env);
-  const observer = narrator(printMessage, { isVerbose: args.verbose === true, ...audience });
+  const observer = narrator(printMessage, { isVerbose: args.verbose, ...audience });
   return withSignals((signals) => {
     const { interrupted } = signals;
     return withLockService(servers, { observer, interrupted }, (service) => use(service, signals));

@@ -1,55 +1,39 @@
 import { type Verification, verify } from "@holdfast/core/verify";
-import type { Argv, CommandModule } from "yargs";
+import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { ownersOn, problemOf, rounded, timeOf } from "../inspect/inspection-report.ts";
-import { json } from "../options/definitions.ts";
-import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { json, word } from "../options/option.ts";
 import { colors, print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { withLockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
 
-interface VerifyArguments extends ServerArguments {
-  readonly resource: string;
-  readonly owner: string;
-  readonly fence: string;
-  readonly json: boolean | undefined;
-}
-
 const codes = { held: exitCodes.ok, "not-held": exitCodes.no, unknown: exitCodes.noQuorum };
 
 /** `holdfast verify`: tells whether a lock is still held. */
-export const verifyCommand: CommandModule<object, VerifyArguments> = {
-  command: "verify <resource> <owner> <fence>",
-  describe: "Tell whether a lock is still held",
-  builder: (yargs) =>
-    withServerOptions(yargs)
-      .usage(
-        "$0 verify <resource> <owner> <fence> [options]\n\n" +
-          "Tells whether the lock with this owner and this fencing token is still held.",
-      )
-      .positional("resource", { type: "string", describe: "The resource" })
-      .positional("owner", { type: "string", describe: "The owner of the lock, as in HOLDFAST_OWNER" })
-      .positional("fence", { type: "string", describe: "The fencing token, as in HOLDFAST_FENCE" })
-      .options({
-        json,
-      }) as unknown as Argv<VerifyArguments>,
-  handler: async (args) => {
-    const fence = parseFence(args.fence);
-    const servers = await readServerOptions(args, process.env);
-    process.exitCode = await withLockService(servers, {}, async (service) => {
-      const verification = await withUsageErrors(() =>
-        verify(service.redlock, args.resource, { owner: args.owner, fence }),
-      );
-      print(args.json ? verificationJson(verification, service.servers) : textOf(verification, service.servers));
-      return codes[verification.state];
-    });
+export const verifyCommand: Command = serverCommand(
+  {
+    line: "verify <resource> <owner> <fence>",
+    describe: "Tell whether a lock is still held",
+    text: "Tells whether the lock with this owner and this fencing token is still held.",
+    words: {
+      resource: word("The resource"),
+      owner: word("The owner of the lock, as in HOLDFAST_OWNER"),
+      fence: { ...word("The fencing token, as in HOLDFAST_FENCE"), read: parseFence },
+    },
+    options: { json },
   },
-};
+  async ({ resource, owner, fence, json }, options) =>
+    withLockService(options, {}, async ({ redlock, servers }) => {
+      const verification = await withUsageErrors(() => verify(redlock, resource, { owner, fence }));
+      print(json ? verificationJson(verification, servers) : textOf(verification, servers));
+      return codes[verification.state];
+    }),
+);
 
-function parseFence(text: string): number {
-  const fence = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+function parseFence(given: unknown): number {
+  const fence = /^\d+$/.test(String(given)) ? Number(given) : Number.NaN;
   if (Number.isSafeInteger(fence) && fence > 0) return fence;
   throw new UsageError("a fence must be a positive integer below 2^53, as in HOLDFAST_FENCE");
 }

@@ -3,35 +3,35 @@ import { dirname, resolve } from "node:path";
 import { UsageError } from "../exit-codes.ts";
 import { resolveSqlitePath } from "../servers/sqlite/sqlite-kind.ts";
 
-/** The content of a configuration file. Options on the command line override it. */
-export interface Config {
-  readonly nodes?: readonly string[];
-  readonly old?: readonly string[];
-  readonly new?: readonly string[];
-  readonly generation?: number;
-  readonly prefix?: string;
-  readonly ttl?: string;
-  readonly nodeTimeout?: string;
-  readonly restartGuard?: string;
-  readonly tlsCa?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
+/** The servers that one source names: as one set, or as the two sets of a change. */
+export interface NamedServers {
+  readonly node: readonly string[];
+  readonly old: readonly string[];
+  readonly new: readonly string[];
 }
+
+/** The options whose values are text, on the command line and in a file. */
+export type TextOptions = Readonly<
+  Record<
+    "generation" | "prefix" | "ttl" | "node-timeout" | "restart-guard" | "tls-ca" | "tls-cert" | "tls-key",
+    string | undefined
+  >
+>;
+
+/** What a configuration file names. Options on the command line override it. */
+export type Config = Partial<NamedServers & TextOptions>;
 
 const list = "a list of strings";
 const count = "a non-negative integer";
 const text = "a string";
 
 /** What the value of each key must be. */
-const shapes: Readonly<Record<keyof Config, string>> = {
+const shapes: Readonly<Record<string, string>> = {
   ...{ nodes: list, old: list, new: list, generation: count, prefix: text },
   ...{ ttl: text, nodeTimeout: text, restartGuard: text, tlsCa: text, tlsCert: text, tlsKey: text },
 };
 
 const keys = Object.keys(shapes);
-
-/** The keys whose values are paths, relative to the folder of the file. */
-const pathKeys: readonly string[] = ["tlsCa", "tlsCert", "tlsKey"];
 
 /** The files to search for, in the working directory and then in its parents. */
 const places = ["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"];
@@ -71,19 +71,29 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-function parseConfig(path: string, text: string): Config {
-  const config = parseObject(path, text);
-  const unknown = Object.keys(config).filter((key) => !keys.includes(key));
+function parseConfig(path: string, content: string): Config {
+  const entries = Object.entries(parseObject(path, content));
+  const unknown = entries.map(([key]) => key).filter((key) => !keys.includes(key));
   if (unknown.length > 0) {
     throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; the known keys are ${keys.join(", ")}`);
   }
-  for (const [key, value] of Object.entries(config)) {
-    const wanted = shapes[key as keyof Config];
+  const options = entries.map(([key, value]) => {
+    const wanted = shapes[key] as string;
     if (!hasShape(wanted, value)) throw new UsageError(`${key} in ${path} must be ${wanted}`);
-    if (pathKeys.includes(key)) config[key] = resolve(dirname(path), value as string);
-    if (isList(value)) config[key] = value.map((node) => resolveSqlitePath(node, dirname(path)));
-  }
-  return config;
+    return [optionName(key), optionValue(key, value, dirname(path))];
+  });
+  return Object.fromEntries(options);
+}
+
+/** Returns the name of the option that a key stands for. */
+function optionName(key: string): string {
+  return key === "nodes" ? "node" : key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Returns a value as the option would have it. Paths in the file are relative to its folder. */
+function optionValue(key: string, value: unknown, folder: string): string | readonly string[] {
+  if (isList(value)) return value.map((node) => resolveSqlitePath(node, folder));
+  return key.startsWith("tls") ? resolve(folder, String(value)) : String(value);
 }
 
 function parseObject(path: string, text: string): Record<string, unknown> {

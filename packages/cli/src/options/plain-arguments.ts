@@ -6,7 +6,7 @@ import type { Options } from "yargs";
 export interface PlainArguments {
   /** The words that are not options or their values. */
   readonly positionals: readonly string[];
-  /** The values by option name in camel case: a string, true, or a list if the option is one. */
+  /** The values by option name: a string, true, or a list if the option is one. */
   readonly values: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
@@ -35,7 +35,7 @@ export function readPlainArguments(
     const { array = false, conflicts } = definitions[name] ?? {};
     if (!array && given.length > 1) return undefined;
     if ([conflicts ?? []].flat().some((other) => parsed.values[String(other)] !== undefined)) return undefined;
-    values[camelCase(name)] = array ? (given as string[]) : (given[0] as string | boolean);
+    values[name] = array ? (given as string[]) : (given[0] as string | boolean);
   }
   return { positionals: parsed.positionals, values };
 }
@@ -50,8 +50,4 @@ function parseStrictly(words: readonly string[], definitions: Readonly<Record<st
   } catch {
     return undefined;
   }
-}
-
-function camelCase(name: string): string {
-  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,23 +1,23 @@
-import type { Options, PositionalOptions } from "yargs";
+import type { Options } from "yargs";
+import type { Command } from "../../src/command.ts";
 import { commands } from "../../src/command-line.ts";
+import { environment } from "../../src/commands/supervised.ts";
 import { exitCodesHelp } from "../../src/exit-codes.ts";
-import { serverOptionDefinitions } from "../../src/options/server-options.ts";
+import { serverOptions } from "../../src/options/server-options.ts";
 
 /** Returns the manual page, in roff, with the texts of `--help`. */
 export function manPage(): string {
-  const helps = commands.map(({ builder }) => callsOf(builder as (yargs: unknown) => void));
-  const [environment = ""] = helps.flatMap(({ epilogue }) => epilogue).map(([text]) => text as string);
-  const examples = helps.flatMap(({ example }) => example).map(([line]) => line as string);
+  const examples = commands.flatMap(({ examples }) => examples);
   return `${[
     '.\\" A test generates this page from the help of the commands: do not edit it.',
     '.TH HOLDFAST 1 "" "Holdfast" "User Commands"',
     section("NAME", "holdfast \\- distributed locks on the command line"),
     section("SYNOPSIS", ".B holdfast\n.I command\n[options]"),
     section("DESCRIPTION", escaped(description)),
-    section("COMMANDS", helps.map(commandText).join("\n")),
+    section("COMMANDS", commands.map(commandText).join("\n")),
     section(
       "SERVERS",
-      `Every command that uses servers has these options.\n${optionsText(Object.entries(serverOptionDefinitions))}`,
+      `Every command that uses servers has these options.\n${optionsText(Object.entries(serverOptions))}`,
     ),
     section("ENVIRONMENT", verbatim(withoutTitle(environment))),
     section("EXAMPLES", verbatim(examples.map(inFull).join("\n"))),
@@ -29,30 +29,10 @@ const description = `Runs commands under locks, shows and releases locks, and ch
 majority of independent Redis or Valkey servers, in a PostgreSQL, MySQL or MariaDB database, an etcd cluster, or a SQLite
 file. The options of a command are in "holdfast command --help", too.`;
 
-/** The arguments of each call of a method. */
-type Calls = Readonly<Record<"usage" | "positional" | "options" | "example" | "epilogue", readonly unknown[][]>>;
-
-/** Records what a command tells yargs about itself. */
-function callsOf(builder: (yargs: unknown) => void): Calls {
-  const calls = { usage: [], positional: [], options: [], example: [], epilogue: [] };
-  const recorder: unknown = new Proxy(calls, {
-    get:
-      (_, method: keyof Calls) =>
-      (...args: unknown[]) => {
-        (calls[method] as unknown[][]).push(args);
-        return recorder;
-      },
-  });
-  builder(recorder);
-  return calls;
-}
-
-function commandText({ usage, positional, options }: Calls): string {
-  const [line = "", , ...text] = inFull(String(usage[0]?.[0])).split("\n");
-  const words = positional.map(([name, help]) => item(`.I ${escaped(String(name))}`, help as PositionalOptions));
-  const own = Object.entries(Object.assign({}, ...options.flat()) as Record<string, Options>).filter(
-    ([name]) => !(name in serverOptionDefinitions),
-  );
+function commandText({ usage, positionals, options }: Command): string {
+  const [line = "", , ...text] = inFull(usage).split("\n");
+  const words = Object.entries(positionals).map(([name, help]) => item(`.I ${escaped(name)}`, help));
+  const own = Object.entries(options).filter(([name]) => !(name in serverOptions));
   return [`.SS "${escaped(line)}"`, escaped(text.join("\n")), ...words, optionsText(own)].filter(Boolean).join("\n");
 }
 
@@ -64,7 +44,7 @@ function optionsText(options: readonly (readonly [name: string, Options])[]): st
   return lines.join("\n");
 }
 
-function item(title: string, { describe, choices, default: usual }: Options | PositionalOptions): string {
+function item(title: string, { describe, choices, default: usual }: Options): string {
   const remarks = [...(choices ? [`one of ${choices.join(", ")}`] : []), ...(usual ? [`default: ${usual}`] : [])];
   return `.TP\n${title}\n${escaped(`${describe}${remarks.length > 0 ? ` (${remarks.join("; ")})` : ""}`)}`;
 }

@@ -1,0 +1,108 @@
+/** Options and positional arguments: what the parser and the help need to know of each, and how its value is read. */
+import type { Options } from "yargs";
+import { UsageError } from "../exit-codes.ts";
+import { parseDuration } from "./duration.ts";
+
+/** An option or a positional argument. */
+export interface Option<Value> extends Options {
+  /**
+   * Returns the value.
+   *
+   * @param given what the parser has found: undefined if it was not given
+   * @param name the name for errors, such as `--ttl`
+   * @throws {UsageError} naming the problem
+   */
+  readonly read: (given: unknown, name: string) => Value;
+}
+
+/** The options with these values, by name. */
+export type OptionsOf<Values> = { readonly [Name in keyof Values]: Option<Values[Name]> };
+
+/** Returns an option without a value. */
+export function flag(describe: string, more: Options = {}): Option<boolean> {
+  return { type: "boolean", describe, ...more, read: (given) => given === true };
+}
+
+/** Returns an option with a value, that may be given once. */
+export function text(describe: string, more: Options = {}): Option<string | undefined> {
+  return { type: "string", requiresArg: true, describe, ...more, read: only };
+}
+
+/** Returns an option that is repeated for each of several values. */
+export function list(describe: string, more: Options = {}): Option<readonly string[]> {
+  return { ...text(describe, more), array: true, read: (given) => (given as readonly string[] | undefined) ?? [] };
+}
+
+/** Returns an option whose value is one of several words. */
+export function oneOf<Word extends string>(
+  choices: readonly Word[],
+  describe: string,
+  more: Options = {},
+): Option<Word | undefined> {
+  return { choices, describe, ...more, read: (given, name) => only(given, name) as Word | undefined };
+}
+
+/** Returns an option whose value a function parses: undefined if it was not given. */
+export function parsed<Value>(
+  parse: (name: string, text: string) => Value,
+  describe: string,
+  more: Options = {},
+): Option<Value | undefined> {
+  const read = (given: unknown, name: string): Value | undefined => {
+    const value = only(given, name);
+    return value === undefined ? undefined : parse(name, value);
+  };
+  return { ...text(describe, more), read };
+}
+
+/** Returns an option whose value a function parses, with a default, which its description names. */
+export function withDefault<Value>(
+  usual: string,
+  parse: (name: string, text: string) => Value,
+  describe: string,
+  more: Options = {},
+): Option<Value> {
+  const read = (given: unknown, name: string): Value => parse(name, only(given, name) ?? usual);
+  return { ...text(`${describe} (default: ${usual})`, more), read };
+}
+
+/** Returns an option with a duration, in milliseconds. */
+export function duration(usual: string, describe: string, more: Options = {}): Option<number> {
+  return withDefault(usual, parseDuration, describe, more);
+}
+
+/** Returns an option with a duration above 0, in milliseconds. */
+export function pause(usual: string, describe: string, more: Options = {}): Option<number> {
+  const parse = (name: string, given: string): number => {
+    const valueMs = parseDuration(name, given);
+    if (valueMs > 0) return valueMs;
+    throw new UsageError(`${name} must be longer than 0`);
+  };
+  return withDefault(usual, parse, describe, more);
+}
+
+/** Returns a positional argument, with the value that it has if it is left out or empty. */
+export function word(describe: string, usual = ""): Option<string> {
+  return { type: "string", describe, read: (given) => String(given ?? "") || usual };
+}
+
+/** Returns a positional argument that is repeated. */
+export function words(describe: string): Option<readonly string[]> {
+  return { type: "string", describe, read: (given) => (given as readonly string[] | undefined) ?? [] };
+}
+
+/** The option of commands that report. */
+export const json: Option<boolean> = flag("Print one line of JSON");
+
+/** Reads the values of options from what the parser has found. */
+export function readValues<Values>(options: OptionsOf<Values>, given: Readonly<Record<string, unknown>>): Values {
+  const entries = Object.entries<Option<unknown>>(options).map(([name, { read }]) => {
+    return [name, read(given[name], `--${name}`)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function only(given: unknown, name: string): string | undefined {
+  if (Array.isArray(given)) throw new UsageError(`${name} was given ${given.length} times`);
+  return given as string | undefined;
+}
