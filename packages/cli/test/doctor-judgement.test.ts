@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import type { Facts, ServerFacts } from "../src/doctor/facts.ts";
+
+import type { Facts, ServerFacts, Stored } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
-import { wrapped } from "../src/doctor/render.ts";
-import type { Stored } from "../src/doctor/stored.ts";
-import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts";
+import { terminalOf, wrapped } from "../src/doctor/render.ts";
+import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/set-findings.ts";
 import { longMs, shortMs } from "../src/output/format.ts";
-import { terminalOf } from "../src/output/terminal.ts";
-import type { Info } from "../src/servers/redis/redis-view.ts";
+import type { Info } from "../src/servers/redis/examine-redis.ts";
 import type { SqliteView } from "../src/servers/sqlite/sqlite-findings.ts";
 import { factsOf, healthyView as view } from "./doctor/example.ts";
 

@@ -4,7 +4,7 @@ import { startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { renderReport } from "../src/doctor/render.ts";
 import type { Report } from "../src/doctor/report.ts";
-import type { RedisView } from "../src/servers/redis/redis-view.ts";
+import type { RedisView } from "../src/servers/redis/examine-redis.ts";
 import { examineServers, refusingUrl, send, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
 
 const codesOf = ({ findings }: { readonly findings: readonly { readonly code: string }[] }): string[] =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseDuration } from "../src/options/duration.ts";
+import { parseDuration } from "../src/options/option.ts";
 
 test.each([
   ["0", 0],

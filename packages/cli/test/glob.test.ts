@@ -1,6 +1,6 @@
 import { startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { globExpression } from "../src/list/glob.ts";
+import { globExpression } from "../src/servers/server.ts";
 
 const globs = ["", ...String.raw`* a* *b a?c a[bc]d a[^b]d a[b-d]e a[d-b]e a\*b a[\]]b a.b a|b [x`.split(" ")];
 const texts = ["a", "ab", "abc", "abd", "acd", "ace", "ade", "a*b", "a]b", "a.b", "axb", "a|b", "x", "a\nb", "(", "^"];

@@ -2,7 +2,7 @@ import { lockNames } from "@holdfast/redis";
 import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { findResources, type SearchResult } from "../src/list/find-resources.ts";
+import { findResources, type SearchResult } from "../src/commands/list.ts";
 import { readServerOptions } from "../src/options/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseServerAddress } from "../src/servers/kinds.ts";
+import { parseServerAddress } from "../src/servers/servers.ts";
 
 const plain = { isTls: false, db: 0 };
 const mysql = {

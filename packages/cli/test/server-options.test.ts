@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readServerOptions } from "../src/options/server-options.ts";
-import { wrongSchemeOf } from "../src/servers/redis/wrong-scheme.ts";
+import { wrongSchemeOf } from "../src/servers/redis/redis-address.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
 import { folderWith } from "./support/folder.ts";

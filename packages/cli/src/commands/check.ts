@@ -3,8 +3,7 @@ import { formatLines } from "@holdfast/history/checks";
 import { type Command, command } from "../command.ts";
 import { exitCodes, Failure } from "../exit-codes.ts";
 import { inOptionNames } from "../failures.ts";
-import { parseDuration } from "../options/duration.ts";
-import { json, parsed, words } from "../options/option.ts";
+import { json, parseDuration, parsed, words } from "../options/option.ts";
 import { colors, print, printable } from "../output/print.ts";
 
 const codes = { correct: exitCodes.ok, violated: exitCodes.no, undecided: exitCodes.undecided };

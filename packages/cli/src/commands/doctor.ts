@@ -1,11 +1,10 @@
 import { type Command, serverCommand } from "../command.ts";
-import { levels } from "../doctor/levels.ts";
-import { renderReport } from "../doctor/render.ts";
+import { levels } from "../doctor/finding-kind.ts";
+import { renderReport, terminalOf } from "../doctor/render.ts";
 import { examine, type Report } from "../doctor/report.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { json, oneOf } from "../options/option.ts";
 import { print } from "../output/print.ts";
-import { terminalOf } from "../output/terminal.ts";
 import { withLockService } from "../servers/lock-service.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 

@@ -5,8 +5,7 @@ import { flag, json, list, oneOf, text } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import { loadDriver } from "../servers/load-driver.ts";
-import type { GuardFacts } from "../servers/server.ts";
+import { type GuardFacts, loadDriver } from "../servers/server.ts";
 import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
 import { setsOf } from "../servers/sets.ts";
 

@@ -1,7 +1,6 @@
 import { type Command, command, type Given } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { parseDuration } from "../options/duration.ts";
-import { flag, type OptionsOf, parsed, text, withDefault, words } from "../options/option.ts";
+import { flag, type OptionsOf, parseDuration, parsed, text, withDefault, words } from "../options/option.ts";
 import { readPlainArguments } from "../options/plain-arguments.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
 import {

@@ -1,11 +1,11 @@
 /** The common part of `run` and `lead`, which run a command while they hold a lock or a term. */
+
+import { hostname, userInfo } from "node:os";
 import type { Given } from "../command.ts";
 import { UsageError } from "../exit-codes.ts";
-import { parseDuration } from "../options/duration.ts";
-import { duration, flag, type OptionsOf, parsed, text } from "../options/option.ts";
+import { duration, flag, type OptionsOf, parseDuration, parsed, text } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { printMessage } from "../output/print.ts";
-import { defaultLabel } from "../run/label.ts";
 import { type Audience, narrator } from "../run/narrator.ts";
 import type { SupervisedCommand } from "../run/supervise.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
@@ -72,4 +72,23 @@ export async function supervised(
     const { interrupted } = signals;
     return withLockService(servers, { observer, interrupted }, (service) => use(service, signals));
   });
+}
+
+/** The longest label that core allows. */
+const lengthMax = 100;
+
+/** Returns a label that shows people who holds a lock: `root@web-1[4711]` names the host and the process. */
+function defaultLabel(): string {
+  const process_ = `[${process.pid}]`;
+  const who = `${userName()}@${hostname()}`.replaceAll(/\p{C}/gu, "");
+  return who.slice(0, lengthMax - process_.length) + process_;
+}
+
+/** Returns the name of the user, or the number: in a container, users often have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? "user");
+  }
 }

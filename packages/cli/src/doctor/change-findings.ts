@@ -1,9 +1,8 @@
 /** The findings about floors and generations: servers that lost their counters, and servers that change. */
 import { clientsOf, epochOf, servedBy } from "@holdfast/core/node";
 import { quorumOf, type ServerSet, setsOf } from "../servers/sets.ts";
-import type { Facts, ServerFacts, ServerView } from "./facts.ts";
+import type { Facts, ServerFacts, ServerView, Stored } from "./facts.ts";
 import type { Findings } from "./finding-kind.ts";
-import type { Stored } from "./stored.ts";
 
 /** A server with fewer than this share of the counters of another one has lost counters, or never had them. */
 const counterShareMin = 0.1;

@@ -1,9 +1,9 @@
+import type { LockNode } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import type { ExamineOptions, Server } from "../servers/server.ts";
 import { within } from "../within.ts";
-import type { Facts, ServerFacts } from "./facts.ts";
-import { readStored } from "./stored.ts";
+import type { Facts, ServerFacts, Stored } from "./facts.ts";
 
 /** The options of {@link collectFacts}. */
 export interface CollectOptions
@@ -53,4 +53,37 @@ async function look(
   }
   const stored = await readStored(server.node, answerTimeoutMs);
   return { view: await server.examine({ pings, answerTimeoutMs, epoch: stored?.epoch ?? 0 }), stored };
+}
+
+/** Reading the counters ends after this many, or this time in milliseconds. */
+const countersMax = 100_000;
+const budgetMs = 5_000;
+
+/** Reads what a server keeps; null if its kind keeps no floor, or it does not reply. */
+async function readStored(node: LockNode, answerTimeoutMs: number): Promise<Stored | null> {
+  if (node.raiseFloor === undefined) return null;
+  try {
+    const reading = node.raiseFloor({ floor: 0, epoch: 0, timeoutMs: answerTimeoutMs });
+    const { floor, epoch } = await within(answerTimeoutMs, reading);
+    return { floor, epoch, ...(await countCounters(node, answerTimeoutMs)) };
+  } catch {
+    return null;
+  }
+}
+
+async function countCounters(node: LockNode, timeoutMs: number): Promise<Pick<Stored, "counters" | "isComplete">> {
+  const endMs = performance.now() + budgetMs;
+  let counters = 0;
+  let cursor: string | undefined;
+  try {
+    do {
+      const request = { ...(cursor !== undefined && { cursor }), timeoutMs };
+      const portion = await within(timeoutMs, node.scan?.(request) ?? Promise.reject(new Error("has no scan()")));
+      counters += portion.counters;
+      cursor = portion.cursor;
+    } while (cursor !== undefined && counters < countersMax && performance.now() < endMs);
+    return { counters, isComplete: cursor === undefined };
+  } catch {
+    return { counters: null, isComplete: false };
+  }
 }

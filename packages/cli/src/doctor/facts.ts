@@ -1,6 +1,5 @@
 /** The observed facts about the servers. Nothing here says whether they are good: see `judge.ts`. */
 import type { JointPositions } from "../servers/sets.ts";
-import type { Stored } from "./stored.ts";
 
 /** The facts to judge. */
 export interface Facts {
@@ -68,4 +67,16 @@ export interface ClockFacts {
   readonly aheadMs: number;
   /** The maximum error of the difference. */
   readonly uncertaintyMs: number;
+}
+
+/** What a server keeps for all its locks together. */
+export interface Stored {
+  /** Every fence counter below this counts as this; 0 if there is no floor. */
+  readonly floor: number;
+  /** The server serves clients whose epoch differs from this by 1 at most; 0 if it serves all. */
+  readonly epoch: number;
+  /** How many fence counters were read; null if they could not be. */
+  readonly counters: number | null;
+  /** Whether these are all counters of the server. */
+  readonly isComplete: boolean;
 }

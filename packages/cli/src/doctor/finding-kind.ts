@@ -1,6 +1,5 @@
 /** The types with which each kind of server describes what may be found about it. */
 import type { Facts, ServerFacts, ServerView } from "./facts.ts";
-import type { Level } from "./levels.ts";
 
 /** The severity of a finding: an error breaks locks, a warning may break them, and a notice is information. */
 export type Severity = "error" | "warning" | "notice";
@@ -64,4 +63,48 @@ export interface Specialist<View extends ServerView = ServerView> {
   readonly findings: Findings<View>;
   readonly commonRules: CommonRules<View>;
   summarize(view: View): Summary;
+}
+
+/** The levels of guarantees. Each level includes the one before it. */
+export const levels = ["efficiency", "exclusion", "fenced"] as const;
+
+/** One of {@link levels}. */
+export type Level = (typeof levels)[number];
+
+/** The title of a level, the guarantee that it gives, and its requirements. */
+export interface LevelDescription {
+  readonly title: string;
+  readonly promise: string;
+  readonly needs: string;
+}
+
+/** The descriptions of the levels. */
+export const levelDescriptions: Readonly<Record<Level, LevelDescription>> = {
+  efficiency: {
+    title: "efficiency",
+    promise: "Locks are available and keep others out most of the time: enough to avoid duplicate work.",
+    needs:
+      "A quorum of the servers replies and grants locks, no server is named twice, and the options are consistent.",
+  },
+  exclusion: {
+    title: "exclusion under bounded timing",
+    promise:
+      "One holder at a time, as long as clocks run at the same rate and no holder acts after its lock has ended.",
+    needs:
+      "Every server works and can be inspected. None forgets its claims: not by eviction, not by a failover to a " +
+      "replica, not by a restart (`appendfsync always`, or a restart guard of at least the ttl; in databases, commits " +
+      "that wait for the disk). The clocks agree.",
+  },
+  fenced: {
+    title: "fenced and durable",
+    promise: "Tokens increase in spite of crashes and pauses: storage that checks them refuses every late write.",
+    needs:
+      "Every server keeps its fence counters in a crash: `appendonly yes` with `appendfsync always`; in databases, " +
+      "commits that wait for the disk; an etcd cluster; a SQLite file on a disk.",
+  },
+};
+
+/** Returns whether missing one level means missing the other, too. */
+export function isAtMost(level: Level, other: Level): boolean {
+  return levels.indexOf(level) <= levels.indexOf(other);
 }

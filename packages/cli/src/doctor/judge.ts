@@ -2,11 +2,17 @@ import { setsOf, spareOf } from "../servers/sets.ts";
 import { changeFindings } from "./change-findings.ts";
 import { commonKinds, commonRules } from "./common-findings.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
-import { type CommonCode, type FindingKind, type Severity, severities } from "./finding-kind.ts";
-import { isAtMost, type Level, levels } from "./levels.ts";
-import { setFindings } from "./set-findings.ts";
+import {
+  type CommonCode,
+  type FindingKind,
+  isAtMost,
+  type Level,
+  levels,
+  type Severity,
+  severities,
+} from "./finding-kind.ts";
+import { recommendedNodeTimeoutMs, setFindings } from "./set-findings.ts";
 import { specialistFor, specialists } from "./specialists.ts";
-import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
 /** A finding about the servers. */
 export interface Finding {

@@ -1,8 +1,8 @@
 import type { Server } from "../servers/server.ts";
 import { type CollectOptions, collectFacts } from "./collect.ts";
 import type { Facts } from "./facts.ts";
+import type { Level } from "./finding-kind.ts";
 import { type Diagnosis, findingsAgainst, judge } from "./judge.ts";
-import type { Level } from "./levels.ts";
 
 /** The complete report of the doctor, as `--json` prints it. Durations are in milliseconds. */
 export interface Report extends Diagnosis, Facts {

@@ -1,8 +1,9 @@
 /** Shows on standard error what `heal` and `migrate` read, and for what they wait. */
 import type { EarlierClaim, MembershipProgress } from "@holdfast/membership";
+import { timeOf } from "../inspect/inspection-report.ts";
 import { listed, longMs } from "../output/format.ts";
 import { printable, printMessage } from "../output/print.ts";
-import { claimText } from "./claims.ts";
+import { table } from "../output/table.ts";
 
 /** Shows the progress of an operation. */
 export interface ProgressDisplay {
@@ -87,4 +88,25 @@ function waitingText({ claims, leftMs }: Waiting, until: string): string {
 function blockersText(claims: readonly EarlierClaim[]): string {
   const more = claims.length > namesMax ? [`${claims.length - namesMax} more`] : [];
   return `locks of clients of an earlier stage: ${[...claims.slice(0, namesMax).map(claimText), ...more].join(", ")}`;
+}
+
+/** Returns a table with a line for each claim. */
+export function claimsTable(claims: readonly EarlierClaim[]): string {
+  const rows = claims.map(({ resource, label, owner, clients, nodes, remainingMs }) => {
+    return [resource, label ?? "", owner, clients, timeOf(remainingMs), nodes.join(", ")].map(printable);
+  });
+  return table(["resource", "label", "owner", "clients", "remaining", "servers"], rows);
+}
+
+/** Returns the claims for programs. */
+export function claimRecords(claims: readonly EarlierClaim[]): readonly object[] {
+  return claims.map((claim) => ({
+    ...claim,
+    remainingMs: claim.remainingMs === Infinity ? null : Math.round(claim.remainingMs),
+  }));
+}
+
+/** Names a claim in a line. */
+function claimText({ resource, label, owner }: EarlierClaim): string {
+  return printable(`${resource} (${label ?? owner})`);
 }

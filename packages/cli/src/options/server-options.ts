@@ -1,11 +1,10 @@
 /** The options that all commands share: the servers, and how to use them. */
 import { UsageError } from "../exit-codes.ts";
-import { parseServerAddress, type ServerAddress } from "../servers/kinds.ts";
 import type { ConnectOptions, TlsOptions } from "../servers/server.ts";
+import { parseServerAddress, type ServerAddress } from "../servers/servers.ts";
 import type { JointPositions } from "../servers/sets.ts";
 import { type NamedServers, readConfig, readText, type TextOptions } from "./config-file.ts";
-import { parseDuration } from "./duration.ts";
-import { flag, list, type OptionsOf, text } from "./option.ts";
+import { flag, list, type OptionsOf, parseDuration, text } from "./option.ts";
 
 /** The validated options from the command line, the environment and the configuration file. */
 export interface ServerOptions extends ConnectOptions {

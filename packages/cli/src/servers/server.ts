@@ -1,6 +1,11 @@
-/** The interface that each kind of server implements. The commands know no other. */
+/** The interface that each kind of server implements, and what kinds share. The commands know no other. */
+
+import { networkInterfaces } from "node:os";
 import type { LockNode } from "@holdfast/core";
 import type { AddressFacts, ServerView } from "../doctor/facts.ts";
+import { UsageError } from "../exit-codes.ts";
+import { longMs } from "../output/format.ts";
+import { within } from "../within.ts";
 
 /** A server that votes on locks, or the cluster or file that takes its place. */
 export interface Server {
@@ -114,8 +119,8 @@ export interface TlsOptions {
   readonly key?: string;
 }
 
-/** How the addresses of one kind of server are written. */
-export interface AddressForm<Address> {
+/** A kind of server: how its addresses are written, and how to connect to one. */
+export interface ServerKind<Address> {
   /** The forms of addresses, for people. */
   readonly forms: string;
   /** Matches every text that is meant as an address of this kind. */
@@ -126,10 +131,6 @@ export interface AddressForm<Address> {
    * @throws {BadAddress} with the problem
    */
   parse(text: string): Address;
-}
-
-/** A kind of server: how its addresses are written, and how to connect to one. */
-export interface ServerKind<Address> extends AddressForm<Address> {
   /**
    * Loads the client library, and returns what connects to a server.
    *
@@ -154,4 +155,85 @@ export function decodePercents<Texts extends Readonly<Record<string, string>>>(t
   } catch {
     throw new BadAddress("is not percent-encoded correctly");
   }
+}
+
+/** Returns the machine with an IP address: `local` for this one; null if there is no address. */
+export function machineOf(address: string | undefined): string | null {
+  if (address === undefined) return null;
+  const plain = address.replace(/^::ffff:/, "");
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const isOwn = plain.startsWith("127.") || plain === "::1" || own.some((other) => other.address === plain);
+  return isOwn ? "local" : address;
+}
+
+/**
+ * Loads packages that are installed only where they are needed.
+ *
+ * @param what needs the packages, such as "postgres:// nodes"
+ * @throws {UsageError} with the command that installs them if they are missing
+ */
+export async function loadDriver<T>(what: string, packages: readonly string[], load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new UsageError(
+      `${what} need packages that are not installed beside holdfast: npm install ${packages.join(" ")}`,
+    );
+  }
+}
+
+/** Searches a server whose node lists the held resources. See `Server.search`. */
+export async function searchList(
+  list: AsyncIterable<string>,
+  { pattern, limit, searchTimeoutMs }: SearchOptions,
+): Promise<ServerSearch> {
+  const expression = globExpression(pattern);
+  const resources = new Set<string>();
+  const read = async (): Promise<void> => {
+    const deadlineMs = performance.now() + searchTimeoutMs;
+    for await (const resource of list) {
+      if (performance.now() > deadlineMs) return;
+      if (expression.test(resource)) resources.add(resource);
+      // One more than the limit shows that there are more.
+      if (resources.size > limit) return;
+    }
+  };
+  try {
+    await within(searchTimeoutMs, read(), `the search took longer than ${longMs(searchTimeoutMs)}`);
+    return { resources, notUtf8: new Set(), error: null };
+  } catch (error) {
+    return { resources, notUtf8: new Set(), error: error as Error };
+  }
+}
+
+/** Globs in the syntax of Redis, for servers that do not match them themselves. */
+
+/**
+ * Returns an expression that matches the same texts as a glob: `*`, `?`, `[abc]`, `[a-z]`, `[^a]`, and a backslash before
+ * a character that stands for itself.
+ */
+export function globExpression(glob: string): RegExp {
+  const parts = glob.matchAll(/\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]?|[\s\S]/gu);
+  const source = [...parts].map(([all, escaped, not, members]) => {
+    if (all === "*") return "[\\s\\S]*";
+    if (all === "?") return "[\\s\\S]";
+    if (members !== undefined) return classOf(members, not === "^");
+    return literal(escaped ?? all);
+  });
+  return new RegExp(`^${source.join("")}$`, "u");
+}
+
+function classOf(members: string, isNegated: boolean): string {
+  const ranges = [...members.matchAll(/(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^\\])))?/gu)];
+  const inside = ranges.map(([, escaped, plain, escapedEnd, plainEnd]) => {
+    const [from, to] = [escaped ?? plain ?? "", escapedEnd ?? plainEnd];
+    return to === undefined ? literal(from) : [from, to].sort().map(literal).join("-");
+  });
+  return `[${isNegated ? "^" : ""}${inside.join("")}]`;
+}
+
+/** Escapes a character by its number, which is right inside and outside of brackets. */
+function literal(text: string): string {
+  return [...text].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join("");
 }

@@ -1,7 +1,7 @@
 import type { Facts, ServerFacts } from "../../src/doctor/facts.ts";
 import { judge } from "../../src/doctor/judge.ts";
 import { type Report, reportOf } from "../../src/doctor/report.ts";
-import type { Info, RedisView } from "../../src/servers/redis/redis-view.ts";
+import type { Info, RedisView } from "../../src/servers/redis/examine-redis.ts";
 
 /** The view of a healthy server. */
 export const healthyView: RedisView = {

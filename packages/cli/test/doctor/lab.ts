@@ -11,11 +11,10 @@ import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTam
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
 import type { CollectOptions } from "../../src/doctor/collect.ts";
-import type { Level } from "../../src/doctor/levels.ts";
+import type { Level } from "../../src/doctor/finding-kind.ts";
 import { examine, type Report } from "../../src/doctor/report.ts";
 import type { ServerOptions } from "../../src/options/server-options.ts";
-import { parseServerAddress } from "../../src/servers/kinds.ts";
-import { closeServers, openServers } from "../../src/servers/servers.ts";
+import { closeServers, openServers, parseServerAddress } from "../../src/servers/servers.ts";
 
 const password = "secret";
 

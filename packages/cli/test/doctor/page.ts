@@ -1,6 +1,5 @@
-import { severities } from "../../src/doctor/finding-kind.ts";
+import { levelDescriptions, levels, severities } from "../../src/doctor/finding-kind.ts";
 import { kinds } from "../../src/doctor/judge.ts";
-import { levelDescriptions, levels } from "../../src/doctor/levels.ts";
 import { renderReport } from "../../src/doctor/render.ts";
 import { example } from "./example.ts";
 import type { Situation } from "./situation.ts";

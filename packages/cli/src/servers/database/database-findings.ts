@@ -2,7 +2,7 @@
 import type { ServerView } from "../../doctor/facts.ts";
 import type { CommonRules, FindingKind, Findings, Rule } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
-import type { TableFacts } from "./lock-table.ts";
+import type { TableFacts } from "./database-server.ts";
 
 /** The observations of a database of any kind. */
 export interface DatabaseView extends ServerView {

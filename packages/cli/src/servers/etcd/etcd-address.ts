@@ -1,4 +1,4 @@
-import { type AddressForm, BadAddress, decodePercents } from "../server.ts";
+import { BadAddress, decodePercents } from "../server.ts";
 
 /** The address of an etcd cluster, and the login. */
 export interface EtcdAddress {
@@ -12,26 +12,21 @@ export interface EtcdAddress {
 
 const scheme = /^etcds?:\/\//i;
 
-/** How the addresses of clusters are written. */
-export const etcdAddresses: AddressForm<EtcdAddress> = {
-  forms: "etcd://[user:password@]host[:port][,host[:port]…], or etcds://… for TLS",
-  scheme,
-  parse(text) {
-    const rest = text.replace(scheme, "");
-    if (/[?#]/.test(rest)) throw new BadAddress("has unknown parameters");
-    const [, login = "", places = ""] = /^(?:([^@]*)@)?([^@/]*)\/?$/.exec(rest) ?? [];
-    const hosts = places.split(",").map(hostOf);
-    const [, user = "", secret = ""] = /^([^:]*):?(.*)$/.exec(login) ?? [];
-    const { username, password } = decodePercents({ username: user, password: secret });
-    if ((username === "") !== (password === ""))
-      throw new BadAddress("must name both a user and a password, or neither");
-    return {
-      hosts,
-      isTls: /^etcds:/i.test(text),
-      ...(username !== "" && { username, password }),
-    };
-  },
-};
+/** Parses an address. See `ServerKind.parse`. */
+export function parseEtcdAddress(text: string): EtcdAddress {
+  const rest = text.replace(scheme, "");
+  if (/[?#]/.test(rest)) throw new BadAddress("has unknown parameters");
+  const [, login = "", places = ""] = /^(?:([^@]*)@)?([^@/]*)\/?$/.exec(rest) ?? [];
+  const hosts = places.split(",").map(hostOf);
+  const [, user = "", secret = ""] = /^([^:]*):?(.*)$/.exec(login) ?? [];
+  const { username, password } = decodePercents({ username: user, password: secret });
+  if ((username === "") !== (password === "")) throw new BadAddress("must name both a user and a password, or neither");
+  return {
+    hosts,
+    isTls: /^etcds:/i.test(text),
+    ...(username !== "" && { username, password }),
+  };
+}
 
 function hostOf(place: string): string {
   const url = `http://${place}`;

@@ -1,12 +1,8 @@
 import type { EtcdNode } from "@holdfast/etcd";
 import { trialResource } from "../../doctor/try-lock.ts";
-import { loadDriver } from "../load-driver.ts";
-import { machineOf } from "../machine.ts";
-import { searchList } from "../search-list.ts";
-import type { ConnectOptions, Server, ServerKind } from "../server.ts";
-import { type EtcdAddress, etcdAddresses } from "./etcd-address.ts";
-import { examineEtcd } from "./examine-etcd.ts";
-import { gatewayTo } from "./gateway.ts";
+import { type ConnectOptions, loadDriver, machineOf, type Server, type ServerKind, searchList } from "../server.ts";
+import { type EtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
+import { examineEtcd, gatewayTo } from "./examine-etcd.ts";
 
 const defaultPrefix = "lock/";
 
@@ -21,7 +17,9 @@ const words: readonly (readonly [RegExp, string])[] = [
 
 /** etcd, over gRPC. All members of a cluster are one server. */
 export const etcdKind: ServerKind<EtcdAddress> = {
-  ...etcdAddresses,
+  forms: "etcd://[user:password@]host[:port][,host[:port]…], or etcds://… for TLS",
+  scheme: /^etcds?:\/\//i,
+  parse: parseEtcdAddress,
   async load(options) {
     const { etcdNode } = await loadDriver(
       "etcd:// nodes",

@@ -1,9 +1,8 @@
 import type { LockNode } from "@holdfast/core";
 import type { Pool, RowDataPacket } from "mysql2/promise";
-import { measureClock } from "../../doctor/measure.ts";
-import { trialResource, tryLock } from "../../doctor/try-lock.ts";
+import { measureClock, trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
-import type { LockTable } from "../database/lock-table.ts";
+import type { LockTable } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { MysqlView } from "./mysql-findings.ts";
 

@@ -1,16 +1,22 @@
 import type { Socket } from "node:net";
-import type { PoolOptions } from "mysql2/promise";
-import { databaseServer } from "../database/database-server.ts";
-import { loadDriver } from "../load-driver.ts";
-import { connectTimeoutMs, type ServerKind, type TlsOptions } from "../server.ts";
+import type { Pool, PoolOptions, RowDataPacket } from "mysql2/promise";
+import { databaseServer, type LockTable, lockTable } from "../database/database-server.ts";
+import {
+  BadAddress,
+  connectTimeoutMs,
+  decodePercents,
+  loadDriver,
+  type ServerKind,
+  type TlsOptions,
+} from "../server.ts";
 import { examineMysql } from "./examine-mysql.ts";
 import { mysqlGuards } from "./guards.ts";
-import { type MysqlAddress, mysqlAddresses } from "./mysql-address.ts";
-import { mysqlTable } from "./mysql-table.ts";
 
 /** MySQL and MariaDB, over `mysql2`. */
 export const mysqlKind: ServerKind<MysqlAddress> = {
-  ...mysqlAddresses,
+  forms: "mysql://[user:password@]host[:port]/database[?table=T&ssl-mode=M]",
+  scheme: /^(mysql|mariadb):\/\//i,
+  parse: parseAddress,
   async load({ tls }) {
     const [{ default: driver }, { createTable, mysqlNode }] = await loadDriver(
       "mysql:// nodes",
@@ -56,4 +62,81 @@ function configOf(address: MysqlAddress, tls: TlsOptions): PoolOptions {
       },
     }),
   };
+}
+
+/** The address of a MySQL or MariaDB database, the login, and the table of the locks. */
+export interface MysqlAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The path of a Unix domain socket, instead of the host and the port. */
+  readonly socketPath: string | undefined;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly table: string | undefined;
+  /** Whether connections are encrypted, and what of the server's certificate is checked. */
+  readonly sslMode: SslMode;
+  /** The host or the path of the socket, the port, the database and the table, unless it is the usual one. */
+  readonly name: string;
+}
+
+const sslModes = ["DISABLED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"] as const;
+
+/** One of MySQL's words for the encryption of connections. */
+export type SslMode = (typeof sslModes)[number];
+
+const parameters = ["socket", "ssl-mode", "table"];
+
+function parseAddress(text: string): MysqlAddress {
+  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
+  const { hash, hostname, password, pathname, port, searchParams, username } = new URL(text);
+  const names = [...searchParams.keys()];
+  if (hash !== "" || names.some((name) => !parameters.includes(name))) throw new BadAddress("has unknown parameters");
+  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+  const [socketPath, mode = "DISABLED", table] = parameters.map((name) => searchParams.get(name) ?? undefined);
+  const sslMode = sslModes.find((each) => each === mode.toUpperCase());
+  if (sslMode === undefined) throw new BadAddress(`has an unknown ssl-mode: it is one of ${sslModes.join(", ")}`);
+  if (hostname === "" && socketPath === undefined) throw new BadAddress("names no host");
+  const decoded = decodePercents({ user: username, password, database: pathname.slice(1) });
+  if (decoded.database === "") throw new BadAddress("names no database");
+  const place = socketPath ?? `${hostname}:${port || 3306}`;
+  return {
+    ...decoded,
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port || 3306),
+    socketPath,
+    table,
+    sslMode,
+    name: [place, decoded.database, ...(table === undefined ? [] : [table])].join("/"),
+  };
+}
+
+/** Lists the columns on which the user has privileges, with these. */
+const lookup = `
+  SELECT column_name AS name, privileges AS privileges FROM information_schema.columns WHERE table_schema = ? AND table_name = ?`;
+
+const privileges = ["SELECT", "INSERT", "UPDATE"];
+
+/** Returns the table at an address, which the statement creates. */
+function mysqlTable(
+  pool: Pool,
+  { database, table = "holdfast_locks" }: Pick<MysqlAddress, "database" | "table">,
+  statement: string,
+): LockTable {
+  return lockTable({
+    name: [database, table].map((each) => `\`${each.replaceAll("`", "``")}\``).join("."),
+    statement,
+    execute: (text) => pool.query(text),
+    async describe(columns) {
+      const [rows] = await pool.query<RowDataPacket[]>(lookup, [database, table]);
+      if (rows.length === 0) return undefined;
+      const found = rows.map(({ name }) => String(name));
+      const has = (privilege: string): boolean =>
+        rows.every((row) => String(row.privileges).toUpperCase().split(",").includes(privilege));
+      return {
+        missingColumns: columns.filter((column) => !found.includes(column)),
+        missingPrivileges: privileges.filter((privilege) => !has(privilege)),
+      };
+    },
+  });
 }

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { LockNode } from "@holdfast/core";
 import type pg from "pg";
-import { measureClock } from "../../doctor/measure.ts";
-import { trialResource, tryLock } from "../../doctor/try-lock.ts";
+import { measureClock, trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
-import type { LockTable } from "../database/lock-table.ts";
+import type { LockTable } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
-import type { PostgresView, Settings, Standbys } from "./postgres-findings.ts";
-import type { PostgresTableFacts } from "./postgres-table.ts";
+import type { PostgresTableFacts, PostgresView, Settings, Standbys } from "./postgres-findings.ts";
 
 /** A connected database, and how to use it. */
 export interface PostgresPatient {

@@ -1,7 +1,7 @@
 /** What the doctor may find about a PostgreSQL server. */
 import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
 import { type DatabaseView, databaseFindings, databaseRules } from "../database/database-findings.ts";
-import type { PostgresTableFacts } from "./postgres-table.ts";
+import type { TableFacts } from "../database/database-server.ts";
 
 /** The observations of a PostgreSQL server. Everything that its user may not see is null. */
 export interface PostgresView extends DatabaseView {
@@ -110,4 +110,10 @@ export const postgresSpecialist: Specialist<PostgresView> = {
 function readOnly({ isStandby, settings }: PostgresView): string | null {
   if (isStandby) return "is a standby";
   return settings.readOnly === "on" ? "is read-only (default_transaction_read_only on)" : null;
+}
+
+/** The facts about a table of PostgreSQL. */
+export interface PostgresTableFacts extends TableFacts {
+  /** Whether a crash empties it. */
+  readonly isUnlogged: boolean;
 }

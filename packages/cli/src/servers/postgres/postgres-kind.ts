@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
-import { databaseServer } from "../database/database-server.ts";
-import { loadDriver } from "../load-driver.ts";
-import { connectTimeoutMs, type ServerKind } from "../server.ts";
+import { databaseServer, type LockTable, lockTable } from "../database/database-server.ts";
+import { BadAddress, connectTimeoutMs, decodePercents, loadDriver, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
 import { postgresGuards } from "./guards.ts";
-import { type PostgresAddress, postgresAddresses } from "./postgres-address.ts";
-import { postgresTable } from "./postgres-table.ts";
+import type { PostgresTableFacts } from "./postgres-findings.ts";
 
 /** PostgreSQL, over `pg`. */
 export const postgresKind: ServerKind<PostgresAddress> = {
-  ...postgresAddresses,
+  forms: "postgres://[user:password@]host[:port]/database[?schema=S&table=T&sslmode=M]",
+  scheme: /^postgres(ql)?:\/\//i,
+  parse: parseAddress,
   async load() {
     const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
       "postgres:// nodes",
@@ -51,4 +51,85 @@ function configOf({ connectionString }: PostgresAddress): pg.ClientConfig {
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   };
+}
+
+/** The address of a PostgreSQL database, the login, and the table of the locks. */
+export interface PostgresAddress {
+  /** The connection string for `pg`, which may contain a password. */
+  readonly connectionString: string;
+  /** The host or the path of the socket, the port, the database and the table, unless they are the usual ones. */
+  readonly name: string;
+  readonly schema: string | undefined;
+  readonly table: string | undefined;
+}
+
+/** The parameters that `pg` reads. */
+const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
+const ownParameters = ["schema", "table"];
+
+function parseAddress(text: string): PostgresAddress {
+  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
+  const url = new URL(text);
+  const known = [...parameters, ...ownParameters];
+  const names = [...url.searchParams.keys()];
+  if (url.hash !== "" || names.some((name) => !known.includes(name))) throw new BadAddress("has unknown parameters");
+  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+  const host = url.searchParams.get("host") ?? url.hostname;
+  if (host === "") throw new BadAddress("names no host");
+  const { username, password, pathname } = url;
+  const { database } = decodePercents({ username, password, database: pathname.slice(1) });
+  const [schema, table] = ownParameters.map((name) => url.searchParams.get(name) ?? undefined);
+  for (const name of ownParameters) url.searchParams.delete(name);
+  const port = host.startsWith("/") ? "" : `:${url.port || 5432}`;
+  const place = schema === undefined && table === undefined ? [] : [[schema, table].filter(Boolean).join(".")];
+  return {
+    connectionString: url.href,
+    name: [`${host}${port}`, ...(database === "" ? [] : [database]), ...place].join("/"),
+    schema,
+    table,
+  };
+}
+
+/** Finds a table, whether or not the user may use it. */
+const lookup = `
+  SELECT c.relpersistence = 'u' AS unlogged,
+    array(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns,
+    has_schema_privilege(n.oid, 'USAGE') AS "USAGE", has_table_privilege(c.oid, 'SELECT') AS "SELECT",
+    has_table_privilege(c.oid, 'INSERT') AS "INSERT", has_table_privilege(c.oid, 'UPDATE') AS "UPDATE"
+  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind IN ('r', 'p')`;
+
+const privileges = ["USAGE", "SELECT", "INSERT", "UPDATE"];
+
+/** Another connection has created the same table at the same time. */
+const alreadyThere = ["23505", "42P07"];
+
+/** Returns the table at an address, which the statement creates. */
+function postgresTable(
+  pool: pg.Pool,
+  { schema = "public", table = "holdfast_locks" }: Pick<PostgresAddress, "schema" | "table">,
+  statement: string,
+): LockTable<PostgresTableFacts> {
+  return lockTable({
+    name: [schema, table].map((each) => `"${each.replaceAll('"', '""')}"`).join("."),
+    statement,
+    async execute(text) {
+      try {
+        await pool.query(text);
+      } catch (error) {
+        if (!alreadyThere.includes(String((error as { readonly code?: unknown }).code))) throw error;
+      }
+    },
+    async describe(columns) {
+      const { rows } = await pool.query(lookup, [schema, table]);
+      const [row] = rows as Readonly<Record<string, unknown>>[];
+      if (row === undefined) return undefined;
+      const found = row.columns as readonly string[];
+      return {
+        isUnlogged: row.unlogged === true,
+        missingColumns: columns.filter((column) => !found.includes(column)),
+        missingPrivileges: privileges.filter((privilege) => row[privilege] !== true),
+      };
+    },
+  });
 }

@@ -2,13 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { RedisNodeOptions } from "@holdfast/ioredis";
 import type { LockNames } from "@holdfast/redis";
 import type { Redis } from "ioredis";
-import { measureClock, measureLatency } from "../../doctor/measure.ts";
-import { tryLock } from "../../doctor/try-lock.ts";
+import type { Latency, ServerView } from "../../doctor/facts.ts";
+import { measureClock, measureLatency, tryLock } from "../../doctor/try-lock.ts";
 import type { ExamineOptions } from "../server.ts";
-import { type Ask, asking, textOf } from "./ask.ts";
-import { parseInfo } from "./info.ts";
-import type { RedisView } from "./redis-view.ts";
-import { tryAccess } from "./try-access.ts";
+import { type Access, type Ask, asking, textOf, tryAccess } from "./try-access.ts";
 
 /** A connection, and the functions of the libraries that were loaded for it. */
 export interface Connected {
@@ -75,4 +72,60 @@ function secondOf(value: unknown): string | null {
 /** Removes the keys of the trial, which otherwise expire soon. The fence counter stays: it covers other locks as well. */
 async function removeAll(ask: Ask, { lock, waitingList }: LockNames): Promise<void> {
   for (const key of [lock, waitingList]) await ask("DEL", key);
+}
+
+/** The observations of a Redis or Valkey server. Everything that its user may not see is null. */
+export interface RedisView extends ServerView {
+  readonly kind: "redis";
+  readonly latency: Latency;
+  readonly info: Info | null;
+  /** The setting `appendfsync`. */
+  readonly appendfsync: string | null;
+  /** Whether it does not wait for the disk during a save or a rewrite (`no-appendfsync-on-rewrite`). */
+  readonly pausesFsync: boolean;
+  /** The number of sentinels that monitor it. */
+  readonly sentinels: number | null;
+  readonly access: Access;
+}
+
+/** The fields of `INFO`. */
+export interface Info {
+  readonly product: "Redis" | "Valkey";
+  readonly version: string;
+  readonly runId: string;
+  readonly uptimeMs: number;
+  /** The master that it replicates; null if it is a master itself. */
+  readonly replicaOf: string | null;
+  /** The number of its replicas. */
+  readonly replicas: number;
+  readonly isCluster: boolean;
+  readonly appendonly: boolean;
+  /** The limit in bytes; 0: no limit. */
+  readonly maxmemory: number;
+  readonly maxmemoryPolicy: string;
+}
+
+/** Parses the reply to `INFO`. Missing fields get the values of a server without the feature. */
+function parseInfo(text: string): Info {
+  const fields = new Map(
+    text
+      .split(/\r?\n/)
+      .filter((line) => line.includes(":"))
+      .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]),
+  );
+  const field = (name: string): string => fields.get(name) ?? "";
+  const number = (name: string): number => Number(fields.get(name) ?? 0);
+  const valkey = fields.get("valkey_version");
+  return {
+    product: valkey === undefined ? "Redis" : "Valkey",
+    version: valkey ?? field("redis_version"),
+    runId: field("run_id"),
+    uptimeMs: number("uptime_in_seconds") * 1_000,
+    replicaOf: field("role") === "slave" ? `${field("master_host")}:${field("master_port")}` : null,
+    replicas: number("connected_slaves"),
+    isCluster: field("cluster_enabled") === "1",
+    appendonly: field("aof_enabled") === "1",
+    maxmemory: number("maxmemory"),
+    maxmemoryPolicy: field("maxmemory_policy"),
+  };
 }

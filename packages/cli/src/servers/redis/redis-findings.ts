@@ -2,7 +2,7 @@
 import type { Facts } from "../../doctor/facts.ts";
 import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
 import { listed, longMs } from "../../output/format.ts";
-import type { RedisView } from "./redis-view.ts";
+import type { RedisView } from "./examine-redis.ts";
 
 const findings: Findings<RedisView> = {
   replica: {

@@ -1,14 +1,23 @@
+import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisNodeOptions } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
+import { longMs } from "../../output/format.ts";
 import { withoutArguments } from "../../output/print.ts";
-import { machineOf } from "../machine.ts";
-import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind, type TlsOptions } from "../server.ts";
+import { within } from "../../within.ts";
+import {
+  type ConnectOptions,
+  connectTimeoutMs,
+  machineOf,
+  type SearchOptions,
+  type Server,
+  type ServerKind,
+  type ServerSearch,
+  type TlsOptions,
+} from "../server.ts";
 import { type Connected, examineRedis } from "./examine-redis.ts";
-import { type RedisAddress, redisAddresses } from "./redis-address.ts";
-import { searchRedis } from "./search-redis.ts";
-import { wrongSchemeOf } from "./wrong-scheme.ts";
+import { parseRedisAddress, type RedisAddress, wrongSchemeOf } from "./redis-address.ts";
 
 const defaultPrefix = "lock:";
 /** A TLS handshake that takes longer, in milliseconds, may be one that the port does not understand. */
@@ -21,7 +30,9 @@ const closeTimeoutMs = 200;
 
 /** Redis and Valkey, over ioredis. */
 export const redisKind: ServerKind<RedisAddress> = {
-  ...redisAddresses,
+  forms: "redis://[user:password@]host[:port][/db], rediss://… for TLS, host:port, or unix:///path/of/socket[?db=N]",
+  scheme: /^(rediss?|unix|redis\+socket):\/\/|^(?![a-z][a-z0-9+.-]*:\/\/)/i,
+  parse: parseRedisAddress,
   async load(options) {
     const [{ Redis }, { ioredisNode }, { lockNames }] = await Promise.all([
       import("ioredis"),
@@ -118,4 +129,53 @@ function redisOptions({ isTls, ...where }: RedisAddress, tls: TlsOptions) {
     enableReadyCheck: false,
     connectionName: "holdfast",
   };
+}
+
+/** The number of keys that a server checks per request, which takes well below a millisecond. */
+const batchSize = 1_000;
+
+/** Matches fence counters, which are strings like locks, and other keys whose names no lock may have. */
+const reservedKey = /^holdfast:(fence|sharers):/;
+
+/** Searches with a sequence of `SCAN`s between which the server serves other clients. */
+async function searchRedis(
+  client: Redis,
+  prefix: string,
+  connectionError: Server["connectionError"],
+  { pattern, limit, searchTimeoutMs, nodeTimeoutMs }: SearchOptions,
+): Promise<ServerSearch> {
+  const deadlineMs = performance.now() + searchTimeoutMs;
+  const match = escapeGlob(prefix) + pattern;
+  const resources = new Set<string>();
+  const notUtf8 = new Set<string>();
+  let cursor = "0";
+  try {
+    if (client.status !== "ready") throw connectionError() ?? new Error("not connected");
+    do {
+      if (performance.now() > deadlineMs) throw new Error(`the search took longer than ${longMs(searchTimeoutMs)}`);
+      // As bytes, because decoding would lose those that are not UTF-8.
+      const request = client.scanBuffer(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
+      const [next, keys] = await within(nodeTimeoutMs, request);
+      for (const bytes of keys) {
+        const key = bytes.toString();
+        if (!isLockKey(key, prefix)) continue;
+        if (isUtf8(bytes)) resources.add(key.slice(prefix.length));
+        else notUtf8.add(bytes.toString("latin1"));
+      }
+      cursor = next.toString();
+      // One more than the limit shows that there are more.
+    } while (cursor !== "0" && resources.size <= limit);
+    return { resources, notUtf8, error: null };
+  } catch (error) {
+    return { resources, notUtf8, error: error as Error };
+  }
+}
+
+function isLockKey(key: string, prefix: string): boolean {
+  return key.length > prefix.length && key.startsWith(prefix) && !reservedKey.test(key);
+}
+
+/** Returns a glob that matches exactly this text. */
+function escapeGlob(text: string): string {
+  return text.replaceAll(/[\\*?[\]]/g, "\\$&");
 }

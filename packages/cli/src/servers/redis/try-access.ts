@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { LockNames } from "@holdfast/redis";
 import type { Redis, RedisOptions } from "ioredis";
+import { withoutArguments } from "../../output/print.ts";
 import { within } from "../../within.ts";
-import { type Ask, asking } from "./ask.ts";
-import type { Access } from "./redis-view.ts";
 
 /** The ttl of trial keys in milliseconds, in case this program is killed before it removes them. */
 const leftoverMs = 5_000;
@@ -159,4 +158,44 @@ async function withDuplicate<T>(
   } finally {
     duplicate.disconnect();
   }
+}
+
+/** The permissions of the user. */
+export interface Access {
+  /** The missing permissions for locks, in the syntax of `ACL SETUSER`. */
+  readonly missing: readonly string[];
+  /** The missing permissions for notifications, and for waiting lists that name the next waiter. */
+  readonly missingForWakeUps: readonly string[];
+  /** The missing permissions for shared locks. */
+  readonly missingForSharing: readonly string[];
+  /** The commands that the server lacks. */
+  readonly unknownCommands: readonly string[];
+  /** Whether clients may connect without a password; null if this could not be tested. */
+  readonly isOpen: boolean | null;
+  /** Whether the keys of a call must belong to one slot. */
+  readonly isSharded: boolean;
+}
+
+/** The reply to one command. An error reply is also an answer: the server works, but refuses. */
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+
+/** Sends one command. Rejects if no reply arrives. */
+export type Ask = (command: string, ...args: readonly (string | number)[]) => Promise<Answer>;
+
+/** Returns a function that sends commands with a timeout. */
+export function asking(client: Redis, timeoutMs: number): Ask {
+  return async (command, ...args) => {
+    try {
+      return { ok: true, value: await within(timeoutMs, client.call(command, ...args)) };
+    } catch (error) {
+      if ((error as Error).name === "ReplyError")
+        return { ok: false, error: withoutArguments((error as Error).message) };
+      throw error;
+    }
+  };
+}
+
+/** Returns the value of an answer if it is a string, otherwise null. */
+export function textOf(answer: Answer): string | null {
+  return answer.ok && typeof answer.value === "string" ? answer.value : null;
 }

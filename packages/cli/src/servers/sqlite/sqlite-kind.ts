@@ -1,10 +1,12 @@
+import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { LockNode } from "@holdfast/core";
 import type { SqliteNode } from "@holdfast/sqlite";
+import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { UsageError } from "../../exit-codes.ts";
-import { loadDriver } from "../load-driver.ts";
-import { searchList } from "../search-list.ts";
-import { BadAddress, type Server, type ServerKind } from "../server.ts";
-import { examineSqlite } from "./examine-sqlite.ts";
+import { within } from "../../within.ts";
+import { BadAddress, type ExamineOptions, loadDriver, type Server, type ServerKind, searchList } from "../server.ts";
+import type { FileSystem, SqliteView } from "./sqlite-findings.ts";
 
 /** A SQLite file. */
 export interface SqliteAddress {
@@ -79,4 +81,35 @@ function failingNode(name: string, problem: Error): SqliteNode {
     list,
     close() {},
   } as Partial<SqliteNode> as SqliteNode;
+}
+
+/** File systems by the number that Linux gives them. Those of other systems are not recognized. */
+const fileSystems: Readonly<Record<number, Pick<FileSystem, "name" | "isRemote" | "isInMemory">>> = {
+  ...remote({ nfs: 0x6969, smb: 0x517b, cifs: 0xff534d42, smb2: 0xfe534d42, "9p": 0x01021997, afs: 0x5346414f }),
+  ...remote({ ceph: 0x00c36400, lustre: 0x0bd00bd0, coda: 0x73757245, gpfs: 0x47504653 }),
+  16914836: { name: "tmpfs", isRemote: false, isInMemory: true },
+  2240043254: { name: "ramfs", isRemote: false, isInMemory: true },
+};
+
+/** Makes the observations that the doctor judges. See `Server.examine`. */
+async function examineSqlite(node: LockNode, path: string, options: ExamineOptions): Promise<SqliteView> {
+  const { mode, dev, ino } = await within(options.answerTimeoutMs, stat(path));
+  const { type, bavail, bsize } = await within(options.answerTimeoutMs, statfs(path));
+  const { lockFailure, latency } = await tryLock(node, trialResource, options);
+  const known = process.platform === "linux" ? fileSystems[type >>> 0] : undefined;
+  return {
+    kind: "sqlite",
+    latency,
+    clock: { aheadMs: 0, uncertaintyMs: 0 }, // it is the clock of this machine
+    identity: `${dev} ${ino}`,
+    mode: mode & 0o777,
+    fileSystem: { ...(known ?? { name: null, isRemote: false, isInMemory: false }), freeBytes: bavail * bsize },
+    lockFailure,
+  };
+}
+
+function remote(types: Readonly<Record<string, number>>): typeof fileSystems {
+  return Object.fromEntries(
+    Object.entries(types).map(([name, type]) => [type, { name, isRemote: true, isInMemory: false }]),
+  );
 }
