@@ -1,7 +1,6 @@
 /** How commands are described: once, for the parser, the help, the manual page and completion. */
-import type { Argv, Options } from "yargs";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
-import { type OptionsOf, readValues } from "./options/option.ts";
+import { type Described, type GivenValues, type OptionsOf, readValues } from "./options/option.ts";
 import {
   readServerOptions,
   type ServerArguments,
@@ -9,28 +8,29 @@ import {
   serverOptions,
 } from "./options/server-options.ts";
 
-/** What the parser has found on a command line, by the names of options and arguments. */
-export type Given = Readonly<Record<string, unknown>>;
+/** What a command line has, by the names of options and positional arguments. */
+export type Given = Readonly<Record<string, GivenValues>>;
 
 /** A command of the program. */
 export interface Command {
-  /** The name, and the positional arguments as yargs writes them. */
+  /** The name, and the positional arguments such as `<required>`, `[optional]` and `<repeated..>`. */
   readonly line: string;
   readonly describe: string;
   /** The whole command line, an empty line, and what the command does. */
   readonly usage: string;
-  readonly positionals: Readonly<Record<string, Options>>;
-  readonly options: Readonly<Record<string, Options>>;
+  readonly positionals: Readonly<Record<string, Described>>;
+  readonly options: Readonly<Record<string, Described>>;
   readonly examples: readonly string[];
   /** The last part of the help. */
   readonly epilogue: string;
   /**
    * Runs the command.
    *
+   * @param commandLine the words after `--`
    * @returns the exit code
    * @throws {Failure} with the message for the user
    */
-  run(given: Given): Promise<number>;
+  run(given: Given, commandLine: readonly string[]): Promise<number>;
 }
 
 /** The definition of a command. */
@@ -51,7 +51,7 @@ interface Definition<Words, Values> {
 /** Defines a command. */
 export function command<Words, Values>(
   definition: Definition<Words, Values>,
-  run: (values: Words & Values, given: Given) => Promise<number>,
+  run: (values: Words & Values, commandLine: readonly string[]) => Promise<number>,
 ): Command {
   const { line, describe, rest = "[options]", text, examples = [], environment, options } = definition;
   const positionals = definition.words ?? ({} as OptionsOf<Words>);
@@ -63,7 +63,7 @@ export function command<Words, Values>(
     options,
     examples,
     epilogue: environment === undefined ? exitCodesHelp : `${environment}\n${exitCodesHelp}`,
-    run: (given) => run({ ...readValues(positionals, given), ...readValues(options, given) }, given),
+    run: (given, commandLine) => run({ ...readValues(positionals, given), ...readValues(options, given) }, commandLine),
   };
 }
 
@@ -87,12 +87,7 @@ export function serverCommand<Words, Values>(
   });
 }
 
-/** Describes a command to the parser. */
-export function describeTo<Others>(yargs: Argv<Others>, command: Command): Argv<Others> {
-  const { usage, positionals, options, examples, epilogue } = command;
-  yargs.usage(usage).epilogue(epilogue);
-  for (const [name, positional] of Object.entries(positionals)) yargs.positional(name, positional as object);
-  yargs.options(options);
-  for (const example of examples) yargs.example(example, "");
-  return yargs;
+/** Returns the name of a command. */
+export function nameOf({ line }: Command): string {
+  return line.split(" ")[0] as string;
 }

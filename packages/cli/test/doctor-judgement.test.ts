@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Facts, ServerFacts, Stored } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
-import { terminalOf, wrapped } from "../src/doctor/render.ts";
+import { terminalOf } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/set-findings.ts";
-import { longMs, shortMs } from "../src/output/format.ts";
+import { longMs, shortMs, wrapped } from "../src/output/format.ts";
 import type { Info } from "../src/servers/redis/examine-redis.ts";
 import type { SqliteView } from "../src/servers/sqlite/sqlite-findings.ts";
 import { factsOf, healthyView as view } from "./doctor/example.ts";

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import yargs from "yargs";
-import { commands, makeParser } from "../src/command-line.ts";
+import { commands } from "../src/command-line.ts";
+import { helpOf } from "../src/help.ts";
 import { manPage } from "./man/page.ts";
 import { packageFolder } from "./support/program.ts";
 
@@ -18,12 +18,8 @@ test("holdfast.1 has the texts of --help (vitest -u writes the page)", async () 
 test("holdfast.1 shows the usage, every option and every example of --help", async () => {
   const page = rendered(manPage()).replaceAll(/\s+/g, " ");
   let options = 0;
-  for (const { line } of commands) {
-    const words = [line.split(" ")[0] as string, "--help"];
-    let help = "";
-    await makeParser(yargs, words, () => {}).parseAsync(words, {}, (_error, _args, output) => {
-      help = output;
-    });
+  for (const command of commands) {
+    const help = helpOf(command);
     const [usage = ""] = help.replaceAll("…", "...").split("\n");
     const [, examples = ""] = /^Examples:\n([\s\S]+?)\n\n/m.exec(help) ?? [];
     for (const line of [usage, ...examples.split("\n")]) expect(page).toContain(line.trim());

@@ -18,7 +18,7 @@ export const doctorCommand: Command = serverCommand(
       "efficiency, exclusion (under bounded timing), or fenced (and durable).",
     memory: "inspect",
     options: {
-      require: oneOf(levels, "Exit with 1 unless this level is reached", { default: "exclusion" }),
+      require: oneOf(levels, "Exit with 1 unless this level is reached", { usual: "exclusion" }),
       json,
     },
   },

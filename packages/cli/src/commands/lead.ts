@@ -19,8 +19,8 @@ export const leadCommand: Command = command<{ readonly name: string }, Supervise
     options: supervisedOptions,
     environment,
   },
-  async (args, given) => {
-    const options = { ...readSupervised(args, given, "lead scheduler -- ./scheduler"), name: args.name };
+  async (args, commandLine) => {
+    const options = { ...readSupervised(args, commandLine, "lead scheduler -- ./scheduler"), name: args.name };
     const isAtTerminal = process.stderr.isTTY === true;
     return supervised(args, { isAtTerminal }, (service, signals) => runAsLeader(options, service, signals));
   },

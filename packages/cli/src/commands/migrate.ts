@@ -32,7 +32,7 @@ export const migrateCommand: Command = serverCommand(
       "Changes the set of servers while clients lock. Each step says what to do before the next one:\n" +
       "begin, then give all clients both sets; join, then give all clients the new set; end. Any step\n" +
       "can be repeated.",
-    words: { step: oneOf(steps, "The step; status changes nothing", { type: "string" }) },
+    words: { step: oneOf(steps, "The step; status changes nothing") },
     options: {
       "watch-for": pause(
         "10s",

@@ -37,7 +37,7 @@ export const releaseCommand: Command = serverCommand(
     words: { resource: word("The locked resource") },
     options: {
       owner: text("The owner of the lock, as inspect shows it; locks of other owners are not released", {
-        demandOption: true,
+        isRequired: true,
       }),
       yes: flag("Do not ask for confirmation"),
     },

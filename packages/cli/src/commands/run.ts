@@ -1,7 +1,6 @@
-import { type Command, command, type Given } from "../command.ts";
+import { type Command, command } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { flag, type OptionsOf, parseDuration, parsed, text, withDefault, words } from "../options/option.ts";
-import { readPlainArguments } from "../options/plain-arguments.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
 import {
   environment,
@@ -23,12 +22,12 @@ interface RunArguments extends SupervisedArguments {
 
 const runOptions: OptionsOf<RunArguments> = {
   wait: withDefault("10s", parseWait, "How long to wait for the lock, or forever", ofLock),
-  "no-wait": flag("Try once, without waiting", { ...ofLock, conflicts: "wait" }),
+  "no-wait": flag("Try once, without waiting", { ...ofLock, conflicts: ["wait"] }),
   "conflict-exit-code": withDefault(`${exitCodes.held}`, parseExitCode, "Exit code when another owner holds the lock", {
     ...ofLock,
     alias: "E",
   }),
-  shared: flag("Share the lock with others that share it, as readers do", { ...ofLock, conflicts: "permits" }),
+  shared: flag("Share the lock with others that share it, as readers do", { ...ofLock, conflicts: ["permits"] }),
   permits: parsed(parsePermits, "Hold n of the k permits of a semaphore instead of a lock, as in 1/5", ofLock),
   ticket: text("Adopt the lock that another process has transferred, instead of acquiring one", {
     ...ofLock,
@@ -52,7 +51,7 @@ export const runCommand: Command = command<{ readonly resource: readonly string[
     ],
     environment,
   },
-  async ({ resource: resources, ticket, permits, ...args }, given) => {
+  async ({ resource: resources, ticket, permits, ...args }, commandLine) => {
     if (ticket !== undefined && resources.length > 0)
       throw new UsageError("--ticket names the resources: leave them out");
     if (ticket === undefined && resources.length === 0) {
@@ -62,7 +61,7 @@ export const runCommand: Command = command<{ readonly resource: readonly string[
       throw new UsageError(`--permits takes one semaphore, not ${resources.length}`);
     }
     const options: RunOptions = {
-      ...readSupervised(args, given, "run backup -- ./backup.sh"),
+      ...readSupervised(args, commandLine, "run backup -- ./backup.sh"),
       resources,
       ticket,
       mode: args.shared ? "shared" : "exclusive",
@@ -75,21 +74,6 @@ export const runCommand: Command = command<{ readonly resource: readonly string[
     return supervised(args, audience, (service, signals) => runUnderLock(options, service, signals));
   },
 );
-
-/**
- * Reads a plain command line without yargs, which takes longer to load than everything else: `run` is also used before
- * short commands.
- *
- * @returns the arguments as yargs would parse them, or undefined if only yargs can
- */
-export function readPlainRun([name, ...words]: readonly string[]): Given | undefined {
-  const end = words.indexOf("--");
-  if (name !== "run" || end < 0 || end === words.length - 1) return undefined;
-  const plain = readPlainArguments(words.slice(0, end), runOptions);
-  if (plain === undefined || plain.positionals.includes("help")) return undefined;
-  if (plain.positionals.length === 0 && plain.values.ticket === undefined) return undefined;
-  return { ...plain.values, resource: plain.positionals, "--": words.slice(end + 1) };
-}
 
 function parseWait(name: string, given: string): number {
   return given === "forever" ? Infinity : parseDuration(name, given);

@@ -1,7 +1,6 @@
 /** The common part of `run` and `lead`, which run a command while they hold a lock or a term. */
 
 import { hostname, userInfo } from "node:os";
-import type { Given } from "../command.ts";
 import { UsageError } from "../exit-codes.ts";
 import { duration, flag, type OptionsOf, parseDuration, parsed, text } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
@@ -47,8 +46,11 @@ export const environment = `Environment:
  * @param example a command line that names a command
  * @throws {UsageError} naming what is wrong
  */
-export function readSupervised(args: SupervisedArguments, given: Given, example: string): SupervisedCommand {
-  const [command, ...commandArguments] = (given["--"] ?? []) as readonly string[];
+export function readSupervised(
+  args: SupervisedArguments,
+  [command, ...commandArguments]: readonly string[],
+  example: string,
+): SupervisedCommand {
   if (command === undefined) throw new UsageError(`no command to run: write it after --, as in ${example}`);
   return {
     command,

@@ -1,6 +1,6 @@
 import type { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
-import { listed, longMs, shortMs } from "../output/format.ts";
+import { listed, longMs, shortMs, wrapped } from "../output/format.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
@@ -97,17 +97,6 @@ function renderLevel(level: Level, findings: readonly Finding[], { width, isUnic
   return [`${mark} ${colors.bold(title)}`, ...wrapped(text, width - margin.length).map((line) => margin + line)].join(
     "\n",
   );
-}
-
-/** Breaks a text into lines. A word that is longer than a line gets its own. */
-export function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 const titles = ["server", "version", "median", "99%", "clock", "up", "on disk"];

@@ -1,8 +1,9 @@
-import type { Options } from "yargs";
 import type { Command } from "../../src/command.ts";
 import { commands } from "../../src/command-line.ts";
 import { environment } from "../../src/commands/supervised.ts";
 import { exitCodesHelp } from "../../src/exit-codes.ts";
+import { inFull } from "../../src/help.ts";
+import { type Described, remarked } from "../../src/options/option.ts";
 import { serverOptions } from "../../src/options/server-options.ts";
 
 /** Returns the manual page, in roff, with the texts of `--help`. */
@@ -36,7 +37,7 @@ function commandText({ usage, positionals, options }: Command): string {
   return [`.SS "${escaped(line)}"`, escaped(text.join("\n")), ...words, optionsText(own)].filter(Boolean).join("\n");
 }
 
-function optionsText(options: readonly (readonly [name: string, Options])[]): string {
+function optionsText(options: readonly (readonly [name: string, Described])[]): string {
   const lines = options.map(([name, help]) => {
     const names = [...(help.alias ? [`-${help.alias}`] : []), `--${name}`].map((each) => `\\fB${escaped(each)}\\fR`);
     return item(`${names.join(", ")}${help.type === "boolean" ? "" : " \\fIvalue\\fR"}`, help);
@@ -44,9 +45,8 @@ function optionsText(options: readonly (readonly [name: string, Options])[]): st
   return lines.join("\n");
 }
 
-function item(title: string, { describe, choices, default: usual }: Options): string {
-  const remarks = [...(choices ? [`one of ${choices.join(", ")}`] : []), ...(usual ? [`default: ${usual}`] : [])];
-  return `.TP\n${title}\n${escaped(`${describe}${remarks.length > 0 ? ` (${remarks.join("; ")})` : ""}`)}`;
+function item(title: string, help: Described): string {
+  return `.TP\n${title}\n${escaped(remarked(help))}`;
 }
 
 function section(title: string, text: string): string {
@@ -59,10 +59,6 @@ function verbatim(text: string): string {
 
 function withoutTitle(text: string): string {
   return text.trimEnd().split("\n").slice(1).join("\n");
-}
-
-function inFull(line: string): string {
-  return line.replace("$0", "holdfast");
 }
 
 /** Escapes text for roff: what it would replace by typographic characters, and a dot that would begin a request. */

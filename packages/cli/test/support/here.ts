@@ -8,23 +8,12 @@ import { failureOf } from "../../src/failures.ts";
 import { printMessage } from "../../src/output/print.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** The commands that only print. Others pass their standard input and output on to another command. */
-const printing = new Set([
-  "inspect",
-  "verify",
-  "list",
-  "release",
-  "doctor",
-  "heal",
-  "migrate",
-  "create-table",
-  "guard",
-]);
+/** The commands that pass their standard input and output on to another command. */
+const passing = ["run", "lead"];
 
 /** Whether a command line is for {@link runHere}: nothing but `holdfast` reads or prints. */
 export function canRunHere(args: readonly string[]): boolean {
-  const isSilent = printing.has(args[0] ?? "") || args.slice(-2).join(" ") === "-- true";
-  return isSilent && !args.includes("--help");
+  return !passing.includes(args[0] ?? "") || args.at(-1) === "--help" || args.slice(-2).join(" ") === "-- true";
 }
 
 let last: Promise<unknown> = Promise.resolve();

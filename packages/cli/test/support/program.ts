@@ -9,7 +9,7 @@ import { folderWith } from "./folder.ts";
 import { canRunHere, runHere } from "./here.ts";
 import type { Outcome } from "./outcome.ts";
 // Before any server stops: after a socket is removed, Node 20.20 does not follow the next symbolic link to a module.
-import "yargs";
+import "leven";
 
 export const packageFolder: string = fileURLToPath(new URL("../..", import.meta.url));
 export const program = `${packageFolder}reports/holdfast.js`;
