@@ -1,13 +1,12 @@
 import { type Command, command } from "../command.ts";
-import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
-import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
+import { withUsageErrors } from "../failures.ts";
 import { flag, json, list, oneOf, text } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type GuardFacts, loadDriver } from "../servers/server.ts";
-import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
-import { setsOf } from "../servers/sets.ts";
+import { withDatabases } from "./create-table.ts";
 
 interface GuardArguments {
   readonly table: readonly string[];
@@ -137,27 +136,19 @@ function delimited(statements: readonly string[]): string {
 
 /** Lists the guarded tables, and returns whether they refuse, as an exit code. */
 async function check(args: GuardArguments & ServerArguments, wanted: readonly NamedTable[]): Promise<number> {
-  const servers = await withUsageErrors(async () => openServers(await readServerOptions(args, process.env)));
-  try {
+  const options = await readServerOptions(args, process.env);
+  return withDatabases(options, "list the guarded tables", async (servers, connected) => {
     const [server, ...others] = servers.filter(({ guards }) => guards !== undefined);
     if (server?.guards === undefined || others.length > 0) {
       throw new UsageError("name one database with --node postgres://… or mysql://…");
     }
-    await untilConnected(setsOf(servers, undefined));
-    if (!(await server.firstConnection)) {
-      throw new Failure(`could not list the guarded tables${connectionProblems([server])}`, exitCodes.noQuorum);
-    }
     const { defaultSchema, list } = server.guards;
-    const found = await list().catch((error: Error) => {
-      throw new Failure(`could not list the guarded tables\n  ${reasonOf(error)}`, exitCodes.misconfigured);
-    });
+    const found = await connected(server, list);
     const listed =
       wanted.length === 0 ? found : wanted.map(({ schema = defaultSchema, table }) => factsOf(schema, table, found));
     print(args.json ? JSON.stringify({ tables: listed }) : textOf(listed));
     return listed.length > 0 && listed.every(({ mode }) => mode === "refuse") ? exitCodes.ok : exitCodes.no;
-  } finally {
-    await closeServers(servers);
-  }
+  });
 }
 
 function factsOf(schema: string, table: string, found: readonly GuardFacts[]): GuardFacts {

@@ -9,9 +9,8 @@ import { duration, flag, json, words } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
 import { print, printMessage } from "../output/print.ts";
-import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
 import { arranged } from "../servers/sets.ts";
-import { withSignals } from "../signals.ts";
 
 interface HealArguments {
   readonly server: readonly string[];
@@ -44,20 +43,13 @@ export const healCommand: Command = serverCommand(
 );
 
 async function heal(args: HealArguments, options: ServerOptions): Promise<number> {
-  const { server: names, "dry-run": dryRun } = args;
-  return withSignals(async (signals) => {
-    try {
-      const healed = await withLockService(options, signals, (service) => {
-        return healServers(args, options, service, signals.interrupted);
-      });
-      print(args.json ? JSON.stringify({ ...healed, dryRun }) : textOf(healed, dryRun));
-      if (healed.empty.length > 0) printMessage(warningOf(healed));
-      return exitCodes.ok;
-    } catch (error) {
-      if (!signals.interrupted.aborted) throw error;
-      printMessage(`interrupted: ${listed(names)} is not healed yet. Run the same command again; it begins again`);
-      return signals.exitCode;
-    }
+  const { server: names, "dry-run": dryRun, json } = args;
+  const outcome = `${listed(names)} is not healed yet. Run the same command again; it begins again`;
+  return withInterruptibleService(options, outcome, async (service, signal) => {
+    const healed = await healServers(args, options, service, signal);
+    print(json ? JSON.stringify({ ...healed, dryRun }) : textOf(healed, dryRun));
+    if (healed.empty.length > 0) printMessage(warningOf(healed));
+    return exitCodes.ok;
   });
 }
 

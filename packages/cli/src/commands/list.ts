@@ -68,7 +68,7 @@ async function inspectAll(
 
 /** Prints to standard error what the list does not show, and returns the exit code. */
 function explain(
-  { isCut, notUtf8, searches }: SearchResult,
+  { isCut, searches }: SearchResult,
   locks: readonly Inspection[],
   { pattern, limit }: SearchOptions,
   { servers, joint }: LockService,
@@ -92,11 +92,7 @@ function explain(
     printMessage(
       `only ${limit} locks are listed, and there are more: narrow the search with a pattern, or raise --limit`,
     );
-  if (notUtf8 > 0)
-    printMessage(
-      `left out ${notUtf8} ${notUtf8 === 1 ? "name that is" : "names that are"} not UTF-8: no lock has such a name`,
-    );
-  if (isWhole && locks.length === 0 && notUtf8 === 0) {
+  if (isWhole && locks.length === 0) {
     const searchedFor = new Set(servers.map(({ prefix }) => (prefix ?? "") + pattern));
     printMessage(`no locks match ${printable(listed([...searchedFor]))}`);
   }
@@ -124,8 +120,6 @@ export interface SearchResult {
   readonly resources: readonly string[];
   /** Whether there are more resources than the limit. */
   readonly isCut: boolean;
-  /** The number of names that are not UTF-8. No Holdfast client can create or name such a lock. */
-  readonly notUtf8: number;
   /** The search of each server, in the given order. */
   readonly searches: readonly NamedSearch[];
 }
@@ -141,8 +135,7 @@ export async function findResources(servers: readonly Server[], options: SearchO
     servers.map(async (server) => ({ node: server.name, ...(await server.search(options)) })),
   );
   const all = [...new Set(searches.flatMap(({ resources }) => [...resources]))].sort();
-  const notUtf8 = new Set(searches.flatMap((search) => [...search.notUtf8])).size;
-  return { resources: all.slice(0, options.limit), isCut: all.length > options.limit, notUtf8, searches };
+  return { resources: all.slice(0, options.limit), isCut: all.length > options.limit, searches };
 }
 
 /**
@@ -163,13 +156,12 @@ export function listText(locks: readonly Inspection[]): string {
  */
 export function listJson(
   locks: readonly Inspection[],
-  { isCut, notUtf8, searches }: SearchResult,
+  { isCut, searches }: SearchResult,
   servers: readonly Server[],
 ): string {
   return JSON.stringify({
     locks: locks.map((lock) => ({ ...inspectionRecord(lock, servers), state: stateOf(lock) })),
     truncated: isCut,
-    notUtf8,
     servers: searches.map(({ node, error }) => ({ node, error: error === null ? null : reasonOf(error) })),
   });
 }

@@ -6,11 +6,10 @@ import { claimRecords, claimsTable, showingProgress } from "../membership/progre
 import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
 import { duration, json, oneOf, pause } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
-import { print, printMessage } from "../output/print.ts";
-import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { print } from "../output/print.ts";
+import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
 import { setsOf } from "../servers/sets.ts";
-import { withSignals } from "../signals.ts";
 
 const steps = ["status", "begin", "join", "end"] as const;
 
@@ -46,21 +45,11 @@ export const migrateCommand: Command = serverCommand(
     if (options.joint === undefined) {
       throw new UsageError("name the servers before and after the change: --old and --new, once for each server");
     }
-    return migrate({ step, watchMs, settleMs, json }, options);
+    const outcome = `nothing has to be undone. Repeat holdfast migrate ${step}`;
+    const plan = { step, watchMs, settleMs, json };
+    return withInterruptibleService(options, outcome, (service, signal) => take(plan, options, service, signal));
   },
 );
-
-async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
-  return withSignals(async (signals) => {
-    try {
-      return await withLockService(options, signals, (service) => take(plan, options, service, signals.interrupted));
-    } catch (error) {
-      if (!signals.interrupted.aborted) throw error;
-      printMessage(`interrupted: nothing has to be undone. Repeat holdfast migrate ${plan.step}`);
-      return signals.exitCode;
-    }
-  });
-}
 
 async function take(
   { step, watchMs, settleMs, json }: Plan,

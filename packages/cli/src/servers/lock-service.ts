@@ -1,6 +1,8 @@
 import type { JointSet, LockNode, Observer, Redlock } from "@holdfast/core";
 import { withUsageErrors } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
+import { printMessage } from "../output/print.ts";
+import { withSignals } from "../signals.ts";
 import type { Server } from "./server.ts";
 import { closeServers, openServers, untilConnected } from "./servers.ts";
 import { arranged, type JointPositions, setsOf } from "./sets.ts";
@@ -54,6 +56,28 @@ export async function withLockService<T>(
     await redlock?.close();
     await closeServers(servers);
   }
+}
+
+/**
+ * Connects, and runs `use` until a signal interrupts it.
+ *
+ * @param outcome what to print after an interruption
+ * @returns the exit code of `use`, or of the signal
+ */
+export async function withInterruptibleService(
+  options: ServerOptions,
+  outcome: string,
+  use: (service: LockService, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  return withSignals(async (signals) => {
+    try {
+      return await withLockService(options, signals, (service) => use(service, signals.interrupted));
+    } catch (error) {
+      if (!signals.interrupted.aborted) throw error;
+      printMessage(`interrupted: ${outcome}`);
+      return signals.exitCode;
+    }
+  });
 }
 
 async function nodesInMemory(): Promise<readonly LockNode[]> {

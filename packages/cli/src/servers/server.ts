@@ -54,8 +54,6 @@ export interface SearchOptions {
 /** The result of {@link Server.search}. */
 export interface ServerSearch {
   readonly resources: ReadonlySet<string>;
-  /** The keys that are not UTF-8, with one character per byte. */
-  readonly notUtf8: ReadonlySet<string>;
   /** The reason why the search is incomplete, or null. */
   readonly error: Error | null;
 }
@@ -201,9 +199,9 @@ export async function searchList(
   };
   try {
     await within(searchTimeoutMs, read(), `the search took longer than ${longMs(searchTimeoutMs)}`);
-    return { resources, notUtf8: new Set(), error: null };
+    return { resources, error: null };
   } catch (error) {
-    return { resources, notUtf8: new Set(), error: error as Error };
+    return { resources, error: error as Error };
   }
 }
 

@@ -147,7 +147,6 @@ async function searchRedis(
   const deadlineMs = performance.now() + searchTimeoutMs;
   const match = escapeGlob(prefix) + pattern;
   const resources = new Set<string>();
-  const notUtf8 = new Set<string>();
   let cursor = "0";
   try {
     if (client.status !== "ready") throw connectionError() ?? new Error("not connected");
@@ -158,16 +157,15 @@ async function searchRedis(
       const [next, keys] = await within(nodeTimeoutMs, request);
       for (const bytes of keys) {
         const key = bytes.toString();
-        if (!isLockKey(key, prefix)) continue;
-        if (isUtf8(bytes)) resources.add(key.slice(prefix.length));
-        else notUtf8.add(bytes.toString("latin1"));
+        // No lock has a name that is not UTF-8.
+        if (isUtf8(bytes) && isLockKey(key, prefix)) resources.add(key.slice(prefix.length));
       }
       cursor = next.toString();
       // One more than the limit shows that there are more.
     } while (cursor !== "0" && resources.size <= limit);
-    return { resources, notUtf8, error: null };
+    return { resources, error: null };
   } catch (error) {
-    return { resources, notUtf8, error: error as Error };
+    return { resources, error: error as Error };
   }
 }
 
