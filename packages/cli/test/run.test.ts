@@ -87,7 +87,10 @@ test("run: extends the lock for as long as the command runs", async () => {
 test("run: never lets two commands run at the same time", async () => {
   const log = join(await reapedDirectory(), "log");
   const script = 'echo "in $$" >> "$0"; sleep 0.1; echo "out $$" >> "$0"';
-  const turns = Array.from({ length: 4 }, () => run(["turns", "--wait", "forever"], ["sh", "-c", script, log]));
+  const turns = Array.from(
+    { length: 4 },
+    () => startRun(["turns", "--wait", "forever"], ["sh", "-c", script, log]).ended,
+  );
   expect((await Promise.all(turns)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   const lines = (await readFile(log, "utf8")).trim().split("\n");
   const pairs = lines.filter((_, index) => index % 2 === 0).map((line, index) => [line, lines[2 * index + 1]]);

@@ -8,7 +8,7 @@ import { wrongSchemeOf } from "../src/servers/redis/redis-address.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
 import { folderWith } from "./support/folder.ts";
-import { runCli, type StartOptions } from "./support/program.ts";
+import { runCli, runProcess, type StartOptions } from "./support/program.ts";
 
 const password = "s3cret@/%";
 const encoded = encodeURIComponent(password);
@@ -129,7 +129,7 @@ test("--config names another file, whose paths are relative to its folder", asyn
   const args = ["--config", join(folder, "my.conf")];
   expect(await ask(args)).toMatchObject({ code: 0, errors: [null] });
   const script = "echo $HOLDFAST_OWNER; exec sleep 60";
-  const holder = runCli(["run", "named", ...args, "--max-hold", "5s", "--", "sh", "-c", script]);
+  const holder = runProcess(["run", "named", ...args, "--max-hold", "5s", "--", "sh", "-c", script]);
   await expect.poll(() => open.command("EXISTS", "app:named")).toBe(1);
   expect(Number(await open.command("PTTL", "app:named"))).toBeLessThanOrEqual(5_000);
   const [owner] = String(await open.command("GET", "app:named")).split("\n");

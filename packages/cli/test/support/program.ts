@@ -1,9 +1,8 @@
 /** Runs `holdfast` as a process, as users do. */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import { cp, readdir, readFile } from "node:fs/promises";
+import { cp, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { reapedDirectory } from "@holdfast/testkit";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
 import { canRunHere, runHere } from "./here.ts";
@@ -113,14 +112,14 @@ export function startCli(args: readonly string[], options?: StartOptions): Start
   return start(process.execPath, [program, ...args], options);
 }
 
-/** Runs `holdfast` to its end, with empty standard input: in this process, if the command only prints. */
+/** Runs `holdfast` to its end, with empty standard input: in this process if possible. */
 export async function runCli(args: readonly string[], options: StartOptions = {}): Promise<Outcome> {
   if (canRunHere(args) && !options.isAlone) return runHere(args, environmentOf(options), options.cwd ?? usualFolder);
   return runProcess(args, options);
 }
 
 /**
- * Locks and releases with `holdfast run`, in this process. Returns the fence that the command gets, or the exit code and
+ * Locks and releases with `holdfast run`. Returns the fence that the command gets, or the exit code and
  * the message if `holdfast` fails.
  */
 export async function lockOnce(
@@ -128,10 +127,9 @@ export async function lockOnce(
   env: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): Promise<{ readonly fence?: number; readonly code: number | null; readonly err: string }> {
-  const file = join(await reapedDirectory(), "fence");
-  const words = ["run", resource, ...args, "--", "sh", "-c", 'echo "$HOLDFAST_FENCE" >"$0"', file];
-  const { code, err } = await runHere(words, environmentOf({ env }), usualFolder);
-  return { code, err, ...(code === 0 && { fence: Number(await readFile(file, "utf8")) }) };
+  const words = ["run", resource, ...args, "--", "sh", "-c", 'echo "$HOLDFAST_FENCE"'];
+  const { code, out, err } = await runCli(words, { env });
+  return { code, err, ...(code === 0 && { fence: Number(out) }) };
 }
 
 /** Runs `holdfast` in a process to its end, with empty standard input. */
