@@ -22,6 +22,7 @@ test.each([
   ["x --__proto__ y", "Unknown argument: __proto__"],
   ["x -E -1", "Not enough arguments following: conflict-exit-code"],
   ["x --memory=false", "--memory takes no value"],
+  ["x --ttl", "Not enough arguments following: ttl"],
   ["x --wait 1s --no-wait", "Arguments no-wait and wait are mutually exclusive"],
 ])("parseWords() refuses run %s", (line, why) => {
   expect(() => parseWords(runCommand, line.split(" "))).toThrow(`${why}; see holdfast --help`);

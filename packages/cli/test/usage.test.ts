@@ -73,6 +73,7 @@ test.each([
   ["inspect x --memory --old a.invalid --new b.invalid", "mutually exclusive"],
   ["migrate join --node a.invalid", "--old and --new, once for each server"],
   ["migrate leave --old a.invalid --new b.invalid", "Choices"],
+  ["guard --table t --column c --mode=", 'Given: "", Choices: warn, refuse'],
   ["migrate join --old a.invalid --new b.invalid --watch-for 0", "--watch-for must be longer"],
   ["heal x --memory", "--memory has no servers to heal"],
   ["heal --node a.invalid", "Not enough non-option arguments"],

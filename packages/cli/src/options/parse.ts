@@ -11,10 +11,8 @@ import { UsageError } from "../exit-codes.ts";
 export function parseWords(command: Command, words: readonly string[]): Given {
   const { values, positionals } = parseStrictly(command, words);
   const given = { ...values, ...placed(command, positionals) };
-  for (const [name, { conflicts = [], implies, isRequired, choices }] of Object.entries({
-    ...command.positionals,
-    ...command.options,
-  })) {
+  const all = Object.entries({ ...command.positionals, ...command.options });
+  for (const [name, { conflicts = [], implies, isRequired, choices }] of all) {
     if (given[name] === undefined) {
       if (isRequired) throw wrong(`Missing required argument: ${name}`);
       continue;
@@ -25,7 +23,8 @@ export function parseWords(command: Command, words: readonly string[]): Given {
       throw wrong(`Missing dependent arguments: ${name} -> ${implies}`);
     }
     const odd = choices && given[name].find((value) => !choices.includes(String(value)));
-    if (odd) throw wrong(`Invalid values: Argument: ${name}, Given: "${odd}", Choices: ${choices.join(", ")}`);
+    if (odd !== undefined)
+      throw wrong(`Invalid values: Argument: ${name}, Given: "${odd}", Choices: ${choices.join(", ")}`);
   }
   return given;
 }
