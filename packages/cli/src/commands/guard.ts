@@ -44,9 +44,9 @@ export const guardCommand: Command = command<object, GuardArguments & ServerArgu
       column: text("The column with the name of the lock of each row"),
       name: text("The name of one lock for all rows"),
       expression: text("An SQL expression over the columns for the name of the lock of each row"),
-      mode: oneOf(["warn", "refuse"], "What happens to other writes (default: refuse)"),
+      mode: oneOf(["warn", "refuse"], "Warn of other writes, or refuse them", { usual: "refuse" }),
       schema: text("The schema or database of the table of tokens (default: public, or the current one)"),
-      dialect: oneOf(["postgres", "mysql"], "The SQL to print; mysql also for MariaDB (default: postgres)"),
+      dialect: oneOf(["postgres", "mysql"], "The SQL to print; mysql also for MariaDB", { usual: "postgres" }),
       remove: flag("Print the migration that removes it", { conflicts: ofMigration }),
       check: flag("List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse", {
         conflicts: [...ofMigration, "remove", "dialect"],

@@ -145,7 +145,7 @@ export async function findResources(servers: readonly Server[], options: SearchO
 const holderLengthMax = 100;
 
 /** Returns a table with a line for each lock. */
-export function listText(locks: readonly Inspection[]): string {
+function listText(locks: readonly Inspection[]): string {
   return table(["resource", "held by", "remaining", "fence", "servers"], locks.map(rowOf));
 }
 
@@ -154,11 +154,7 @@ export function listText(locks: readonly Inspection[]): string {
  *
  * @returns one line of JSON
  */
-export function listJson(
-  locks: readonly Inspection[],
-  { isCut, searches }: SearchResult,
-  servers: readonly Server[],
-): string {
+function listJson(locks: readonly Inspection[], { isCut, searches }: SearchResult, servers: readonly Server[]): string {
   return JSON.stringify({
     locks: locks.map((lock) => ({ ...inspectionRecord(lock, servers), state: stateOf(lock) })),
     truncated: isCut,
@@ -170,13 +166,13 @@ export function listJson(
  * Returns the state of a listed key: `partly` if servers keep claims but no owner has a majority, so that another owner
  * may still get the lock; `unknown` if too few servers replied to tell.
  */
-export function stateOf(lock: Inspection): "held" | "partly" | "unknown" {
+function stateOf(lock: Inspection): "held" | "partly" | "unknown" {
   if (lock.state !== "free") return lock.state;
   return claimsOf(lock).length > 0 ? "partly" : "unknown";
 }
 
 /** Returns the claims that servers keep, whether or not an owner has a majority. */
-export function claimsOf({ nodes }: Inspection): readonly NodeView[] {
+function claimsOf({ nodes }: Inspection): readonly NodeView[] {
   return nodes.flatMap(({ view }) => (view === null || view.owner === null ? [] : [view]));
 }
 

@@ -22,9 +22,9 @@ export function parseWords(command: Command, words: readonly string[]): Given {
     if (implies !== undefined && given[implies] === undefined) {
       throw wrong(`Missing dependent arguments: ${name} -> ${implies}`);
     }
-    const odd = choices && given[name].find((value) => !choices.includes(String(value)));
+    const odd = given[name].find((value) => choices?.includes(String(value)) === false);
     if (odd !== undefined)
-      throw wrong(`Invalid values: Argument: ${name}, Given: "${odd}", Choices: ${choices.join(", ")}`);
+      throw wrong(`Invalid values: Argument: ${name}, Given: "${odd}", Choices: ${choices?.join(", ")}`);
   }
   return given;
 }
