@@ -73,9 +73,13 @@ const unnotifiedFailuresMax = 2;
 export class LocalQueues {
   readonly #context: RedlockContext;
   readonly #maxWaiters: number;
-  // V8 links each table of a Map to its successor, so that an old table keeps all later ones and their contents alive
-  // until the next full garbage collection. A Map with many deletions is therefore replaced.
-  #queues = new Map<string, ResourceQueue>();
+  /**
+   * The queue of each resource in use; or the only call that uses it, as most resources are not wanted by two at a time.
+   *
+   * V8 links each table of a Map to its successor, so that an old table keeps all later ones and their contents alive
+   * until the next full garbage collection. A Map with many deletions is therefore replaced.
+   */
+  #resources = new Map<string, ResourceQueue | Waiter>();
   #forgotten = 0;
   readonly #groups = new Map<string, WaiterGroup>();
   #callsUnderWay = 0;
@@ -99,7 +103,8 @@ export class LocalQueues {
   /** Says which of its resources a lock of this process keeps a call from, for how long it has, and under which label. */
   heldHere({ resources, isShared }: Pick<Waiter, "resources" | "isShared">): string | undefined {
     for (const resource of resources) {
-      const holder = this.#queues.get(resource)?.holder;
+      const user = this.#resources.get(resource);
+      const holder = user instanceof Waiter ? user : user?.holder;
       if (holder?.state !== "holding" || (holder.isShared && isShared)) continue;
       const heldMs = Math.round(this.#context.clock.monotonicMs() - holder.heldSinceMs);
       const { label } = holder.settings;
@@ -111,7 +116,7 @@ export class LocalQueues {
   /** Ends all waits and stops watching. The waiting calls then call {@link leave}. */
   close(): void {
     this.#isClosed = true;
-    for (const { notifications } of this.#queues.values()) notifications?.stop();
+    for (const user of this.#resources.values()) if (user instanceof ResourceQueue) user.notifications?.stop();
     for (const group of this.#groups.values()) {
       for (let waiter = group.head; waiter !== undefined; waiter = waiter.behind) waiter.pause?.wake();
     }
@@ -119,7 +124,7 @@ export class LocalQueues {
 
   /** Whether no call is queued and no lock is held. */
   get isEmpty(): boolean {
-    return this.#callsUnderWay === 0 && this.#queues.size === 0 && this.#groups.size === 0;
+    return this.#callsUnderWay === 0 && this.#resources.size === 0 && this.#groups.size === 0;
   }
 
   /**
@@ -139,7 +144,7 @@ export class LocalQueues {
     this.#callsUnderWay += 1;
     this.#calls += 1;
     const waiter = new Waiter(resources, settings, this.#calls);
-    if (!mayWait) return waiter;
+    if (!mayWait || this.#useAlone(waiter)) return waiter;
     this.#join(waiter);
     waiter.state = "queued";
     const blocker = this.#blockerOf(waiter);
@@ -189,6 +194,7 @@ export class LocalQueues {
 
   /** Requeues a waiter whose attempt failed. The next attempt is due after a back-off or on a notification. */
   failed(waiter: Waiter, failure: AttemptFailed): void {
+    if (waiter.queues.length === 0) this.#join(waiter);
     this.#declineOffer(waiter);
     const { wanted } = waiter;
     const blocked = this.#blockedBy(waiter, failure);
@@ -222,23 +228,34 @@ export class LocalQueues {
    * @returns whether the attempt covered all the waiter's resources; if not, the waiter continues to collect
    */
   won(waiter: Waiter, claim: Claim, nowMs: number): boolean {
-    const { wanted, offer } = waiter;
+    const { queues, offer, collectedCount } = waiter;
     if (offer !== undefined) {
-      for (const queue of wanted) queue.vacate(offer.holder);
+      for (const queue of waiter.wanted) queue.vacate(offer.holder);
       waiter.offer = undefined;
       offer.settle(true);
     }
-    if (wanted.length === waiter.queues.length || waiter.queues.length === 0) {
-      this.#hold(waiter, nowMs);
-      return true;
+    if (waiter.isCollecting && collectedCount + 1 < queues.length) {
+      waiter.collected = claim;
+      waiter.collectedCount += 1;
+      waiter.collectedUntilMs = nowMs + waiter.settings.ttlMs / 2; // it must not expire while the waiter keeps it
+      waiter.state = "queued";
+      this.#enterGroup(waiter);
+      this.#serve(queues);
+      return false;
     }
-    waiter.collected = claim;
-    waiter.collectedCount = wanted.length;
-    waiter.collectedUntilMs = nowMs + waiter.settings.ttlMs / 2; // it must not expire while the waiter keeps it
-    waiter.state = "queued";
-    this.#enterGroup(waiter);
-    this.#serve(waiter.queues);
-    return false;
+    this.#callsUnderWay -= 1;
+    waiter.state = "holding";
+    waiter.heldSinceMs = nowMs;
+    waiter.handingOverSinceMs ??= nowMs;
+    if (this.#useAlone(waiter)) return true;
+    if (queues.length === 0) this.#join(waiter);
+    waiter.collected = undefined;
+    waiter.keepUntilMs = Infinity;
+    if (this.#collector === waiter) this.#collector = undefined;
+    for (const queue of waiter.queues) queue.locked(waiter);
+    if (waiter.group !== undefined) this.#leaveGroup(waiter, waiter.group);
+    if (waiter.isShared) this.#serve(waiter.queues); // others may join
+    return true;
   }
 
   /**
@@ -280,12 +297,21 @@ export class LocalQueues {
    * @param releaseVotes the replies to the release, which may name another process
    */
   leave(waiter: Waiter, releaseVotes: Tally["votes"] = noVotes): void {
-    const { state, queues, group } = waiter;
+    const { state } = waiter;
     if (state === "left") return;
     waiter.state = "left";
-    if (state === "holding") this.#endLock(waiter, releaseVotes);
+    if (state !== "holding") this.#callsUnderWay -= 1;
+    const isAnotherNamed = namesAnother(releaseVotes, this.#context.waiterName);
+    if (waiter.queues.length === 0) {
+      if (!isAnotherNamed) {
+        for (const resource of waiter.resources) if (this.#resources.get(resource) === waiter) this.#forget(resource);
+        return;
+      }
+      this.#join(waiter); // so that the resources are left to the one that was named
+    }
+    const { queues, group } = waiter;
+    if (state === "holding") this.#endLock(waiter, isAnotherNamed);
     else {
-      this.#callsUnderWay -= 1;
       this.#declineOffer(waiter);
       this.#yieldResources(waiter);
       for (const queue of queues) queue.vacate(waiter);
@@ -296,13 +322,27 @@ export class LocalQueues {
     waiter.queues = []; // a queue may still know it as the reason of its delay
   }
 
+  /** Makes the resources of a call refer to it, unless other calls use any of them. Returns whether they do. */
+  #useAlone(waiter: Waiter): boolean {
+    for (const resource of waiter.resources) {
+      const user = this.#resources.get(resource);
+      if (user !== undefined) return user === waiter;
+    }
+    for (const resource of waiter.resources) this.#resources.set(resource, waiter);
+    return true;
+  }
+
+  /** Adds a call to the queues of its resources, and first the calls that have used any of them alone. */
   #join(waiter: Waiter): void {
     const queues: ResourceQueue[] = [];
     for (const resource of waiter.resources) {
-      let queue = this.#queues.get(resource);
-      if (queue === undefined) {
+      const user = this.#resources.get(resource);
+      if (user instanceof Waiter && user !== waiter) this.#join(user);
+      let queue = this.#resources.get(resource);
+      if (!(queue instanceof ResourceQueue)) {
         queue = new ResourceQueue(resource, this.#context.clock, this.#onDue);
-        this.#queues.set(resource, queue);
+        if (user === waiter) queue.use(waiter);
+        this.#resources.set(resource, queue);
       } else if (queue.users === 0) {
         // The queue was kept only for its notifications, which may have named another process.
         queue.cancelForget?.();
@@ -314,6 +354,14 @@ export class LocalQueues {
     waiter.queues = queues;
   }
 
+  #forget(resource: string): void {
+    this.#resources.delete(resource);
+    this.#forgotten += 1;
+    if (this.#forgotten <= this.#resources.size + forgottenMax) return;
+    this.#resources = new Map(this.#resources);
+    this.#forgotten = 0;
+  }
+
   /**
    * Drops a queue without users. If other processes want the resource, drops it later, in case it is soon wanted again.
    */
@@ -323,12 +371,7 @@ export class LocalQueues {
     const { resource, notifications } = queue;
     const forget = () => {
       notifications?.stop();
-      this.#queues.delete(resource);
-      this.#forgotten += 1;
-      if (this.#forgotten > this.#queues.size + forgottenMax) {
-        this.#queues = new Map(this.#queues);
-        this.#forgotten = 0;
-      }
+      this.#forget(resource);
     };
     if (notifications === undefined) forget();
     else queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
@@ -478,30 +521,14 @@ export class LocalQueues {
     return undefined;
   }
 
-  #hold(waiter: Waiter, nowMs: number): void {
-    this.#callsUnderWay -= 1;
-    if (waiter.queues.length === 0) this.#join(waiter);
-    waiter.state = "holding";
-    waiter.collected = undefined;
-    waiter.keepUntilMs = Infinity;
-    if (this.#collector === waiter) this.#collector = undefined;
-    waiter.heldSinceMs = nowMs;
-    waiter.handingOverSinceMs ??= nowMs;
-    for (const queue of waiter.queues) queue.locked(waiter);
-    if (waiter.group !== undefined) this.#leaveGroup(waiter, waiter.group);
-    if (waiter.isShared) this.#serve(waiter.queues); // others may join
-  }
-
-  #endLock(waiter: Waiter, releaseVotes: Tally["votes"]): void {
-    const { waiterName } = this.#context;
-    const namesAnother = releaseVotes.some((vote) => vote?.next !== undefined && vote.next !== waiterName);
+  #endLock(waiter: Waiter, isAnotherNamed: boolean): void {
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
-      if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
+      if (isAnotherNamed) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
       if (!queue.vacate(waiter)) continue;
       queue.notifications?.released();
       // Do not hold readers back: they may join the named one.
-      const leaveToNamed = namesAnother && queue.first?.head?.isShared !== true;
+      const leaveToNamed = isAnotherNamed && queue.first?.head?.isShared !== true;
       this.#deferTo(queue, leaveToNamed ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
   }
@@ -593,6 +620,12 @@ function pollDelayMs(blocked: readonly ResourceQueue[]): number {
   let limitMs = Infinity;
   for (const { notifications } of blocked) limitMs = Math.min(limitMs, notifications?.pollLimitMs ?? Infinity);
   return 1 + Math.random() * limitMs;
+}
+
+/** Whether a node has named another process in reply to a release. */
+function namesAnother(votes: Tally["votes"], waiterName: string): boolean {
+  for (const vote of votes) if (vote?.next !== undefined && vote.next !== waiterName) return true;
+  return false;
 }
 
 function isGranted(vote: Vote | undefined): boolean {

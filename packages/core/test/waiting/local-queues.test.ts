@@ -55,7 +55,8 @@ class NaiveQueue {
     for (const entry of this.waiters) {
       if (entry.state !== "queued") continue;
       const { waiter } = entry;
-      const wanted = waiter.wanted.map(({ resource }) => resource);
+      const isAlone = waiter.queues.length === 0;
+      const wanted = isAlone ? waiter.resources : waiter.wanted.map(({ resource }) => resource);
       const missing = wanted.slice(waiter.collectedCount);
       const isFree = (name: string) => !taken.has(name) && (this.blockedUntilMs.get(name) ?? -Infinity) <= nowMs;
       if (missing.every(isFree)) {
@@ -201,8 +202,8 @@ describe("random programs of calls for exclusive and shared locks (W8)", { timeo
             if (call === undefined) continue;
             if (kind === "win") win(call);
             else {
-              queues.begin(call);
-              const held = call.wanted[index % call.wanted.length]?.resource as string;
+              const { wanted } = queues.begin(call);
+              const held = wanted[index % wanted.length] as string;
               const vote = { kind: "denied", ...(isShared ? {} : { heldResources: [held] }) } as const;
               queues.failed(call, { outcome: "held", votes: [vote], tookMs: 1 });
               requeue(call);
