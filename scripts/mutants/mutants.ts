@@ -917,8 +917,8 @@ export const mutants: readonly Mutant[] = [
     rule: "W8",
     fault: "an impatient call waits as long as the patient one before it",
     file: "waiting/resource-queue.ts",
-    from: "if (group.head !== undefined && this.#dueAtMs > -Infinity) {",
-    to: "if (group.head !== undefined && this.#dueAtMs === Infinity) {",
+    from: "if (group.head !== undefined && this.dueAtMs > -Infinity) {",
+    to: "if (group.head !== undefined && this.dueAtMs === Infinity) {",
   },
   {
     rule: "W8",
@@ -1049,7 +1049,7 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "after a split vote, a process that watches waits as long as after a denial",
     file: "waiting/index.ts",
-    from: "const voteWasSplit = failure.votes.some(isGranted);",
+    from: 'const voteWasSplit = failure.votes.some((vote) => vote?.kind === "granted");',
     to: "const voteWasSplit = false;",
   },
   {
@@ -1064,7 +1064,7 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "the nodes are watched forever",
     file: "waiting/index.ts",
-    from: "      notifications?.stop();\n",
+    from: "      notifications.stop();\n",
     to: "",
     isSimulated: true,
   },

@@ -12,7 +12,6 @@ import type { Settings } from "../options.ts";
 import { Pause, retryDelay } from "../pause.ts";
 import { noVotes, type Tally } from "../quorum-call.ts";
 import type { ReleaseHints } from "../release-notifier.ts";
-import type { Vote } from "../replies.ts";
 import { ReleaseNotifications } from "./release-notifications.ts";
 import { ResourceQueue, servedMax, Waiter, WaiterGroup } from "./resource-queue.ts";
 
@@ -200,7 +199,7 @@ export class LocalQueues {
     const blocked = this.#blockedBy(waiter, failure);
     const nowMs = this.#context.clock.monotonicMs();
     const leftMs = retryAfterMs(failure);
-    const voteWasSplit = failure.votes.some(isGranted);
+    const voteWasSplit = failure.votes.some((vote) => vote?.kind === "granted");
     if (failure.outcome === "held") {
       waiter.denials += 1;
       waiter.deniedSinceMs = Math.min(waiter.deniedSinceMs, nowMs);
@@ -346,7 +345,7 @@ export class LocalQueues {
       } else if (queue.users === 0) {
         // The queue was kept only for its notifications, which may have named another process.
         queue.cancelForget?.();
-        this.#deferTo(queue, queue.notifications?.deferMs ?? 0, waiter.settings);
+        queue.delayUntil(this.#momentAfter(queue.notifications?.deferMs ?? 0, waiter.settings.retryDelayMaxMs));
       }
       queue.users += 1;
       queues.push(queue);
@@ -369,12 +368,15 @@ export class LocalQueues {
     queue.users -= 1;
     if (queue.users > 0) return;
     const { resource, notifications } = queue;
+    if (notifications === undefined) {
+      this.#forget(resource);
+      return;
+    }
     const forget = () => {
-      notifications?.stop();
+      notifications.stop();
       this.#forget(resource);
     };
-    if (notifications === undefined) forget();
-    else queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
+    queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
   }
 
   /** Adds a blocked waiter to the group for its resources. If it is the first there, parks the group. */
@@ -522,29 +524,30 @@ export class LocalQueues {
   }
 
   #endLock(waiter: Waiter, isAnotherNamed: boolean): void {
+    const { retryDelayMaxMs } = waiter.settings;
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
-      if (isAnotherNamed) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
+      if (isAnotherNamed) this.#listen(queue, 0, retryDelayMaxMs).deferToOthers();
       if (!queue.vacate(waiter)) continue;
       queue.notifications?.released();
       // Do not hold readers back: they may join the named one.
       const leaveToNamed = isAnotherNamed && queue.first?.head?.isShared !== true;
-      this.#deferTo(queue, leaveToNamed ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
+      const deferMs = leaveToNamed ? missedMs : (queue.notifications?.deferMs ?? 0);
+      queue.delayUntil(this.#momentAfter(deferMs, retryDelayMaxMs));
     }
   }
 
-  /** Leaves a resource to other processes for `delayMs`, at most for `retryDelayMaxMs`. */
-  #deferTo(queue: ResourceQueue, delayMs: number, { retryDelayMaxMs }: Settings): void {
-    const { clock } = this.#context;
-    queue.delayUntil(delayMs > 0 ? clock.monotonicMs() + Math.min(delayMs, retryDelayMaxMs) : -Infinity);
+  /** Returns when a delay ends, on the monotonic clock. No resource is left to others for longer than `retryDelayMaxMs`. */
+  #momentAfter(delayMs: number, retryDelayMaxMs: number): number {
+    return delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, retryDelayMaxMs) : -Infinity;
   }
 
   /** Watches a resource that another process wants as well. */
-  #listen(queue: ResourceQueue, attemptMs: number, delayMaxMs: number): ReleaseNotifications {
+  #listen(queue: ResourceQueue, attemptMs: number, retryDelayMaxMs: number): ReleaseNotifications {
     queue.notifications ??= new ReleaseNotifications(this.#context, queue.resource, (delayMs) => {
       queue.releasedSince = this.#calls;
       if (delayMs === undefined) return;
-      queue.hint(delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, delayMaxMs) : -Infinity);
+      queue.hint(this.#momentAfter(delayMs, retryDelayMaxMs));
       this.#serve([queue]);
     });
     if (!this.#isClosed) queue.notifications.watch(attemptMs);
@@ -626,10 +629,6 @@ function pollDelayMs(blocked: readonly ResourceQueue[]): number {
 function namesAnother(votes: Tally["votes"], waiterName: string): boolean {
   for (const vote of votes) if (vote?.next !== undefined && vote.next !== waiterName) return true;
   return false;
-}
-
-function isGranted(vote: Vote | undefined): boolean {
-  return vote?.kind === "granted";
 }
 
 /** Whether later calls got each of a waiter's resources, and together more often than allowed. */

@@ -103,7 +103,11 @@ export class ResourceQueue {
   releasedSince: number = -Infinity;
   /** The number of calls that refer to this object. */
   users = 0;
-  #dueAtMs = -Infinity;
+  /**
+   * When the next attempt is due, on the monotonic clock: `-Infinity` without a delay. {@link ResourceQueue.delayUntil} sets
+   * it.
+   */
+  dueAtMs: number = -Infinity;
   /** The waiter whose failed attempt caused the delay. */
   #delayedBy: Waiter | undefined;
   /** The earliest moment that a hint has named since the latest attempt of any call started, on the monotonic clock. */
@@ -116,7 +120,8 @@ export class ResourceQueue {
   readonly #onDue: () => void;
   /** The groups parked here: a binary heap, oldest waiter first. */
   readonly #parked: WaiterGroup[] = [];
-  #timerAtMs = Infinity;
+  /** When the timer that ends the delay fires, on the monotonic clock: `Infinity` without a delay or parked groups. */
+  timerAtMs: number = Infinity;
   #cancelTimer: (() => void) | undefined;
 
   /**
@@ -129,8 +134,8 @@ export class ResourceQueue {
     this.resource = resource;
     this.#clock = clock;
     this.#onDue = () => {
-      this.#timerAtMs = Infinity;
-      const dueAtMs = this.#dueAtMs;
+      this.timerAtMs = Infinity;
+      const { dueAtMs } = this;
       if (dueAtMs >= clock.monotonicMs() + 1) {
         this.#schedule();
         return;
@@ -142,19 +147,9 @@ export class ResourceQueue {
     };
   }
 
-  /** When the next attempt is due, on the monotonic clock: `-Infinity` without a delay. */
-  get dueAtMs(): number {
-    return this.#dueAtMs;
-  }
-
   /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
   get isDue(): boolean {
-    return this.#dueAtMs === -Infinity || (this.#parked.length === 0 && this.#dueAtMs <= this.#clock.monotonicMs());
-  }
-
-  /** When the timer that ends the delay fires, on the monotonic clock: `Infinity` without a delay or parked groups. */
-  get timerAtMs(): number {
-    return this.#timerAtMs;
+    return this.dueAtMs === -Infinity || (this.#parked.length === 0 && this.dueAtMs <= this.#clock.monotonicMs());
   }
 
   /**
@@ -163,7 +158,7 @@ export class ResourceQueue {
    * @param waiter the waiter whose failed attempt is the reason
    */
   delayUntil(atMs: number, waiter?: Waiter): void {
-    this.#dueAtMs = atMs;
+    this.dueAtMs = atMs;
     this.#delayedBy = waiter;
     this.#schedule();
   }
@@ -171,7 +166,7 @@ export class ResourceQueue {
   /** Ends the delay by then, as another process has released the resource. */
   hint(atMs: number): void {
     this.hintedAtMs = Math.min(this.hintedAtMs, atMs);
-    if (atMs < this.#dueAtMs) this.delayUntil(atMs);
+    if (atMs < this.dueAtMs) this.delayUntil(atMs);
   }
 
   /** Notes that an attempt starts: only later hints shorten the delay after it. */
@@ -208,7 +203,7 @@ export class ResourceQueue {
       this.#addOther(holder);
       if (!holder.isShared && holder.state === "attempting") this.#overtaken = holder;
     }
-    if (this.#dueAtMs > -Infinity) this.delayUntil(-Infinity);
+    if (this.dueAtMs > -Infinity) this.delayUntil(-Infinity);
     this.notifications?.locked();
     if (this.users === 1) return;
     this.#served.push(waiter.order);
@@ -259,9 +254,9 @@ export class ResourceQueue {
    * delays of its first waiter.
    */
   park(group: WaiterGroup): void {
-    if (group.head !== undefined && this.#dueAtMs > -Infinity) {
+    if (group.head !== undefined && this.dueAtMs > -Infinity) {
       const { retryDelayMs, retryDelayMaxMs } = group.head.settings;
-      this.#dueAtMs = Math.min(this.#dueAtMs, this.#clock.monotonicMs() + retryDelayMaxMs + retryDelayMs);
+      this.dueAtMs = Math.min(this.dueAtMs, this.#clock.monotonicMs() + retryDelayMaxMs + retryDelayMs);
     }
     group.parkedAt = this;
     group.position = this.#parked.length;
@@ -294,37 +289,35 @@ export class ResourceQueue {
 
   /** Keeps the timer in step: it ends the current delay, if groups are parked here. */
   #schedule(): void {
-    const timerAtMs = this.#parked.length > 0 && this.#dueAtMs > -Infinity ? this.#dueAtMs : Infinity;
-    if (timerAtMs === this.#timerAtMs) return;
+    const timerAtMs = this.#parked.length > 0 && this.dueAtMs > -Infinity ? this.dueAtMs : Infinity;
+    if (timerAtMs === this.timerAtMs) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#timerAtMs = timerAtMs;
+    this.timerAtMs = timerAtMs;
     if (timerAtMs === Infinity) return;
     this.#cancelTimer = this.#clock.startTimer(Math.max(0, timerAtMs - this.#clock.monotonicMs()), this.#onDue);
   }
 
   #rise(group: WaiterGroup): void {
     while (group.position > 0) {
-      const above = this.#parked[(group.position - 1) >> 1] as WaiterGroup;
+      const { position } = group;
+      const above = this.#parked[(position - 1) >> 1] as WaiterGroup;
       if (above.order < group.order) return;
-      this.#swap(above, group);
+      this.#put(group, above.position);
+      this.#put(above, position);
     }
   }
 
   #sink(group: WaiterGroup): void {
     for (;;) {
-      const left = this.#parked[2 * group.position + 1];
-      const right = this.#parked[2 * group.position + 2];
+      const { position } = group;
+      const left = this.#parked[2 * position + 1];
+      const right = this.#parked[2 * position + 2];
       const below = right && left && right.order < left.order ? right : left;
       if (below === undefined || below.order > group.order) return;
-      this.#swap(group, below);
+      this.#put(group, below.position);
+      this.#put(below, position);
     }
-  }
-
-  #swap(above: WaiterGroup, below: WaiterGroup): void {
-    const { position } = above;
-    this.#put(above, below.position);
-    this.#put(below, position);
   }
 
   #put(group: WaiterGroup, position: number): void {
