@@ -730,8 +730,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: "waiting/nested",
     fault: "the youngest group that is parked at a resource comes first",
     file: "waiting/resource-queue.ts",
-    from: "if (above.order < group.order) return;",
-    to: "if (above.order > group.order) return;",
+    from: "if (above.order < member.order) return;",
+    to: "if (above.order > member.order) return;",
   },
   {
     rule: "W3",
@@ -773,8 +773,8 @@ export const mutants: readonly Mutant[] = [
     noticedBy: "waiting/local-queues",
     fault: "the oldest group is found by a search of all parked groups",
     file: "waiting/resource-queue.ts",
-    from: "  get first(): WaiterGroup | undefined {\n    return this.#parked[0];",
-    to: "  get first(): WaiterGroup | undefined {\n    for (const group of this.#parked) void group.order;\n    return this.#parked[0];",
+    from: "  get first(): M | undefined {\n    return this.members[0];",
+    to: "  get first(): M | undefined {\n    for (const member of this.members) void member.order;\n    return this.members[0];",
   },
   {
     rule: "W5",
@@ -940,8 +940,8 @@ export const mutants: readonly Mutant[] = [
     rule: "W8",
     fault: "no timer ends the delay that a call finds when it starts to wait",
     file: "waiting/resource-queue.ts",
-    from: "    this.#rise(group);\n    this.#schedule();",
-    to: "    this.#rise(group);",
+    from: "    this.#parked.add(group);\n    this.#schedule();",
+    to: "    this.#parked.add(group);",
     isSimulated: true,
   },
   {

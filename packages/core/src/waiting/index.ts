@@ -116,9 +116,7 @@ export class LocalQueues {
   close(): void {
     this.#isClosed = true;
     for (const user of this.#resources.values()) if (user instanceof ResourceQueue) user.notifications?.stop();
-    for (const group of this.#groups.values()) {
-      for (let waiter = group.head; waiter !== undefined; waiter = waiter.behind) waiter.pause?.wake();
-    }
+    for (const { waiters } of this.#groups.values()) for (const waiter of waiters.members) waiter.pause?.wake();
   }
 
   /** Whether no call is queued and no lock is held. */
@@ -386,7 +384,7 @@ export class LocalQueues {
       const group = this.#groups.get(key) ?? new WaiterGroup(key);
       this.#groups.set(key, group);
       if (waiter.order < group.order) group.parkedAt?.unpark(group);
-      group.add(waiter);
+      group.waiters.add(waiter);
       waiter.group = group;
     }
     if (waiter.group.head === waiter) this.#tryOrPark(waiter.group);
@@ -395,7 +393,7 @@ export class LocalQueues {
   #leaveGroup(waiter: Waiter, group: WaiterGroup): void {
     const wasHead = group.head === waiter;
     if (wasHead) group.parkedAt?.unpark(group);
-    group.remove(waiter);
+    group.waiters.remove(waiter);
     waiter.group = undefined;
     if (wasHead) this.#tryOrPark(group);
   }
@@ -414,7 +412,7 @@ export class LocalQueues {
       }
       this.#startAttempt(head);
       if (wanted.some((queue) => queue.holder === head)) return;
-      group.remove(head); // it joins others, and so may the next
+      group.waiters.remove(head); // it joins others, and so may the next
       head.group = undefined;
     }
     if (group.head === undefined) this.#groups.delete(group.key);

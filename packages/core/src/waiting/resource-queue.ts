@@ -34,10 +34,9 @@ export class Waiter {
   attempts = 0;
   /** The queues of its resources, in order; empty for a call that does not wait, until it holds the lock. */
   queues: readonly ResourceQueue[] = [];
-  /** The group of waiters for the same resources, once the call had to queue, and its neighbours there. */
+  /** The group of waiters for the same resources, once the call had to queue, and its position in the heap there. */
   group: WaiterGroup | undefined;
-  ahead: Waiter | undefined;
-  behind: Waiter | undefined;
+  position = 0;
   pause: Pause | undefined;
   offer: Offer | undefined;
   /** When it got its lock, on the monotonic clock. */
@@ -118,8 +117,8 @@ export class ResourceQueue {
   cancelForget: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #onDue: () => void;
-  /** The groups parked here: a binary heap, oldest waiter first. */
-  readonly #parked: WaiterGroup[] = [];
+  /** The groups parked here. */
+  readonly #parked = new Heap<WaiterGroup>();
   /** When the timer that ends the delay fires, on the monotonic clock: `Infinity` without a delay or parked groups. */
   timerAtMs: number = Infinity;
   #cancelTimer: (() => void) | undefined;
@@ -149,7 +148,7 @@ export class ResourceQueue {
 
   /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
   get isDue(): boolean {
-    return this.dueAtMs === -Infinity || (this.#parked.length === 0 && this.dueAtMs <= this.#clock.monotonicMs());
+    return this.dueAtMs === -Infinity || (this.first === undefined && this.dueAtMs <= this.#clock.monotonicMs());
   }
 
   /**
@@ -246,7 +245,7 @@ export class ResourceQueue {
 
   /** The parked group whose first waiter is the oldest. */
   get first(): WaiterGroup | undefined {
-    return this.#parked[0];
+    return this.#parked.first;
   }
 
   /**
@@ -259,22 +258,15 @@ export class ResourceQueue {
       this.dueAtMs = Math.min(this.dueAtMs, this.#clock.monotonicMs() + retryDelayMaxMs + retryDelayMs);
     }
     group.parkedAt = this;
-    group.position = this.#parked.length;
-    this.#parked.push(group);
-    this.#rise(group);
+    this.#parked.add(group);
     this.#schedule();
   }
 
   /** Removes a group that is parked here. */
   unpark(group: WaiterGroup): void {
-    const last = this.#parked.pop() as WaiterGroup;
-    if (last !== group) {
-      this.#put(last, group.position);
-      this.#rise(last);
-      this.#sink(last);
-    }
+    this.#parked.remove(group);
     group.parkedAt = undefined;
-    if (this.#parked.length === 0) this.#schedule();
+    if (this.first === undefined) this.#schedule();
   }
 
   #addOther(waiter: Waiter): void {
@@ -289,40 +281,13 @@ export class ResourceQueue {
 
   /** Keeps the timer in step: it ends the current delay, if groups are parked here. */
   #schedule(): void {
-    const timerAtMs = this.#parked.length > 0 && this.dueAtMs > -Infinity ? this.dueAtMs : Infinity;
+    const timerAtMs = this.first !== undefined && this.dueAtMs > -Infinity ? this.dueAtMs : Infinity;
     if (timerAtMs === this.timerAtMs) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.timerAtMs = timerAtMs;
     if (timerAtMs === Infinity) return;
     this.#cancelTimer = this.#clock.startTimer(Math.max(0, timerAtMs - this.#clock.monotonicMs()), this.#onDue);
-  }
-
-  #rise(group: WaiterGroup): void {
-    while (group.position > 0) {
-      const { position } = group;
-      const above = this.#parked[(position - 1) >> 1] as WaiterGroup;
-      if (above.order < group.order) return;
-      this.#put(group, above.position);
-      this.#put(above, position);
-    }
-  }
-
-  #sink(group: WaiterGroup): void {
-    for (;;) {
-      const { position } = group;
-      const left = this.#parked[2 * position + 1];
-      const right = this.#parked[2 * position + 2];
-      const below = right && left && right.order < left.order ? right : left;
-      if (below === undefined || below.order > group.order) return;
-      this.#put(group, below.position);
-      this.#put(below, position);
-    }
-  }
-
-  #put(group: WaiterGroup, position: number): void {
-    group.position = position;
-    this.#parked[position] = group;
   }
 }
 
@@ -331,13 +296,11 @@ function isReservation({ state, collectedCount }: Waiter): boolean {
   return state === "queued" && collectedCount === 0;
 }
 
-/** The waiters of one process for the same set of resources, in order of arrival: a linked list. */
+/** The waiters of one process for the same set of resources. */
 export class WaiterGroup {
   /** Identifies the set of resources. */
   readonly key: string;
-  /** The first waiter, if any. Only it can be next to try. */
-  head: Waiter | undefined;
-  #tail: Waiter | undefined;
+  readonly waiters: Heap<Waiter> = new Heap();
   /** The resource at which the group is parked, and its position in the heap there. */
   parkedAt: ResourceQueue | undefined;
   position = 0;
@@ -347,33 +310,71 @@ export class WaiterGroup {
     this.key = key;
   }
 
+  /** The first waiter, if any. Only it can be next to try. */
+  get head(): Waiter | undefined {
+    return this.waiters.first;
+  }
+
   /** The order of the first waiter. */
   get order(): number {
     return this.head?.order ?? Infinity;
   }
+}
 
-  /** Adds a waiter in order: at the end, unless its attempt has failed. */
-  add(waiter: Waiter): void {
-    let behind = this.head;
-    if ((this.#tail?.order ?? 0) < waiter.order) behind = undefined;
-    while (behind !== undefined && behind.order < waiter.order) behind = behind.behind;
-    const ahead = behind === undefined ? this.#tail : behind.ahead;
-    waiter.ahead = ahead;
-    waiter.behind = behind;
-    if (ahead) ahead.behind = waiter;
-    else this.head = waiter;
-    if (behind) behind.ahead = waiter;
-    else this.#tail = waiter;
+/** What a {@link Heap} sorts by its order. It notes the position there. */
+interface Member {
+  readonly order: number;
+  position: number;
+}
+
+/** A binary heap: the oldest member comes first, and adding and removing one costs O(log n). */
+class Heap<M extends Member> {
+  readonly members: M[] = [];
+
+  /** The oldest member. */
+  get first(): M | undefined {
+    return this.members[0];
   }
 
-  /** Removes a waiter of this group. */
-  remove(waiter: Waiter): void {
-    const { ahead, behind } = waiter;
-    if (ahead) ahead.behind = behind;
-    else this.head = behind;
-    if (behind) behind.ahead = ahead;
-    else this.#tail = ahead;
-    waiter.ahead = undefined;
-    waiter.behind = undefined;
+  /** Adds a member. */
+  add(member: M): void {
+    this.#put(member, this.members.length);
+    this.#rise(member);
+  }
+
+  /** Removes a member. Its order must be that with which it was added. */
+  remove(member: M): void {
+    const last = this.members.pop() as M;
+    if (last === member) return;
+    this.#put(last, member.position);
+    this.#rise(last);
+    this.#sink(last);
+  }
+
+  #rise(member: M): void {
+    while (member.position > 0) {
+      const { position } = member;
+      const above = this.members[(position - 1) >> 1] as M;
+      if (above.order < member.order) return;
+      this.#put(member, above.position);
+      this.#put(above, position);
+    }
+  }
+
+  #sink(member: M): void {
+    for (;;) {
+      const { position } = member;
+      const left = this.members[2 * position + 1];
+      const right = this.members[2 * position + 2];
+      const below = right && left && right.order < left.order ? right : left;
+      if (below === undefined || below.order > member.order) return;
+      this.#put(member, below.position);
+      this.#put(below, position);
+    }
+  }
+
+  #put(member: M, position: number): void {
+    member.position = position;
+    this.members[position] = member;
   }
 }
