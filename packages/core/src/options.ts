@@ -141,7 +141,8 @@ const lockDefaults = {
   awaitRelease: true,
 };
 const defaults = { ...lockDefaults, driftFactor: 0.01, retryDelayMs: 25, retryDelayMaxMs: 400 };
-const lockOptionNames = Object.keys(lockDefaults);
+/** The names of the options of a lock. */
+export const lockOptionNames: readonly string[] = Object.keys(lockDefaults);
 const settingNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
 const redlockOptionNames = [...settingNames, "observer", "clock", "maxWaiters", "generation", "nesting"];
 /** The options that a call cannot have. */

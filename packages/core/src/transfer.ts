@@ -12,7 +12,7 @@ import {
 import { elapsedMs, readClocks, validityMs } from "./lease.ts";
 import type { TransferOptions } from "./lock.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
-import { type AdoptOptions, checkTtl, parseResources, type Settings } from "./options.ts";
+import { type AdoptOptions, checkTtl, lockOptionNames, parseResources, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
 
@@ -219,31 +219,19 @@ function formatTicket({ owner, resources, fence }: Ticket): string {
 export function parseTicket(text: string): Ticket {
   checkType("ticket", "string", text);
   try {
-    if (!text.startsWith(prefix)) throw malformed();
     const base64 = text.slice(prefix.length).replaceAll("-", "+").replaceAll("_", "/");
     const [owner, resources, fence, ...rest] = JSON.parse(atob(base64));
-    if (typeof owner !== "string" || owner === "" || rest.length > 0) throw malformed();
     checkInteger("fence", fence);
-    return { owner, resources: parseResources(resources), fence };
+    const isTicket = text.startsWith(prefix) && typeof owner === "string" && owner !== "" && rest.length === 0;
+    if (isTicket) return { owner, resources: parseResources(resources), fence };
   } catch {
-    throw malformed();
+    // Whatever is wrong with it, the error says the same.
   }
+  throw new RangeError("ticket must be a text that lock.transfer() returned: this one is incomplete, or another text");
 }
-
-function malformed(): RangeError {
-  return new RangeError("ticket must be a text that lock.transfer() returned: this one is incomplete, or another text");
-}
-
-const adoptOptionNames: readonly (keyof AdoptOptions)[] = [
-  "ttlMs",
-  "signal",
-  "label",
-  "autoExtend",
-  "maxHoldMs",
-  "awaitRelease",
-];
 
 /** @throws {TypeError} for unknown options */
 export function assertAdoption(options: AdoptOptions): void {
-  assertOptions(options, adoptOptionNames, "an adoption");
+  const names = lockOptionNames.filter((name) => name !== "mode" && name !== "waitTimeoutMs");
+  assertOptions(options, names, "an adoption");
 }

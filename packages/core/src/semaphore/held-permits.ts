@@ -20,7 +20,7 @@ export class HeldPermits implements Permits {
   readonly #controller = new AbortController();
   /** The slots that were lost. */
   readonly #lost = new Set<number>();
-  #releasing: Promise<void> | undefined;
+  #isReleased = false;
 
   /**
    * @param context the semaphore
@@ -56,19 +56,22 @@ export class HeldPermits implements Permits {
     await Promise.all(this.#held.map(({ lock }) => lock.extend(options)));
   }
 
-  release(): Promise<void> {
-    if (this.#releasing !== undefined) return this.#releaseAgain(this.#releasing);
+  async release(): Promise<void> {
+    const isFirst = !this.#isReleased;
+    this.#isReleased = true;
     const heldMs = this.#heldMs();
-    this.#releasing = this.#release();
-    const report = (confirmed: boolean) => {
-      const { name, slots } = this;
-      this.#context.observer.released?.({ name, slots, heldMs, confirmed });
-    };
-    this.#releasing.then(
-      () => report(true),
-      () => report(false),
-    );
-    return this.#releasing;
+    // A lock whose release too few nodes have confirmed sends it again.
+    const releases = this.#held.map(async ({ slot, lock }) => {
+      try {
+        await lock.release();
+      } finally {
+        if (isFirst && !this.#lost.has(slot)) this.#context.slots.left(slot);
+      }
+    });
+    const failure = (await Promise.allSettled(releases)).find((result) => result.status === "rejected");
+    const { name, slots } = this;
+    if (isFirst) this.#context.observer.released?.({ name, slots, heldMs, confirmed: failure === undefined });
+    if (failure !== undefined) throw failure.reason;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -76,23 +79,6 @@ export class HeldPermits implements Permits {
     const disposed = this.#held.map(({ lock }) => lock[Symbol.asyncDispose]());
     this.release().catch(() => {});
     await Promise.all(disposed);
-  }
-
-  /** Sends again what too few nodes have confirmed. */
-  async #releaseAgain(before: Promise<void>): Promise<void> {
-    await before.catch(() => {});
-    await Promise.all(this.#held.map(({ lock }) => lock.release()));
-  }
-
-  async #release(): Promise<void> {
-    const releases = this.#held.map(async ({ slot, lock }) => {
-      try {
-        await lock.release();
-      } finally {
-        if (!this.#lost.has(slot)) this.#context.slots.left(slot);
-      }
-    });
-    for (const result of await Promise.allSettled(releases)) if (result.status === "rejected") throw result.reason;
   }
 
   #onLost(slot: number, error: LockLostError): void {

@@ -92,7 +92,7 @@ export class Slots {
         const slot = round[index] as number;
         const lock = result.status === "fulfilled" ? result.value : null;
         if (result.status === "rejected") failures.push(result.reason);
-        if (lock === null) this.#denied(slot);
+        if (lock === null) this.#drop(slot);
         else if (held.length < wanted) held.push({ slot, lock, validityMs: lock.remainingMs() });
         else void this.release({ slot, lock });
       }
@@ -110,19 +110,14 @@ export class Slots {
 
   /** Records that a slot is no longer held here, and can be tried again. */
   left(slot: number): void {
-    this.#busy.delete(slot);
-    this.#forget(slot);
+    this.#drop(slot);
     this.#recent.push(slot);
     if (this.#recent.length > recentMax) this.#recent.shift();
     this.#onLeft(slot);
   }
 
-  #denied(slot: number): void {
+  #drop(slot: number): void {
     this.#busy.delete(slot);
-    this.#forget(slot);
-  }
-
-  #forget(slot: number): void {
     const index = this.#recent.indexOf(slot);
     if (index >= 0) this.#recent.splice(index, 1);
   }
