@@ -11,31 +11,8 @@ export { assertOptions, checkInteger, checkMethods, checkType } from "./argument
 export { timerMaxMs } from "./clock.ts";
 export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
 export { clientsOf, epochOf, servedBy } from "./generation.ts";
-export type {
-  AcquireReply,
-  AcquireRequest,
-  Denial,
-  ExtendReply,
-  ExtendRequest,
-  Grant,
-  LockNode,
-  NodeRequest,
-  NodeView,
-  ReleaseReply,
-  ReleaseRequest,
-  ServerVote,
-  ServerVotes,
-  Sharer,
-} from "./lock-node.ts";
-export type {
-  AcquireHints,
-  DenialHints,
-  ReleaseHints,
-  ReleaseNotifier,
-  ReleaseReplyHints,
-  Unwatch,
-} from "./release-notifier.ts";
-
+export type * from "./lock-node.ts";
+export type * from "./release-notifier.ts";
 export { ServerCheck, type ServerIdentity } from "./server-check.ts";
 
 /**

@@ -5,19 +5,7 @@ import { assertObserver } from "./observer.ts";
 import type { Semaphore, SemaphoreObserver, SemaphoreOptions } from "./semaphore/api.ts";
 import { permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
 
-export type {
-  PermitOptions,
-  Permits,
-  PermitsAcquiredEvent,
-  PermitsEvent,
-  PermitsFailedEvent,
-  PermitsLostEvent,
-  PermitsReleasedEvent,
-  Semaphore,
-  SemaphoreObserver,
-  SemaphoreOptions,
-  Slot,
-} from "./semaphore/api.ts";
+export type * from "./semaphore/api.ts";
 
 /** The maximum number of permits of a semaphore. */
 const permitsMax = 10_000;
