@@ -3,19 +3,17 @@ import type { LockOptions, Redlock } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/node";
 import { campaign, type ElectionContext } from "./election/campaign.ts";
 import { type Leader, type Leadership, leaderOf, observe } from "./election/leadership.ts";
-import { type ElectionObserver, electionObserverNames } from "./election/observer.ts";
+import type { ElectionObserver } from "./election/observer.ts";
 import { stoppable } from "./election/stopping.ts";
 import type { Term } from "./election/term.ts";
-import { assertObserver, safeObserver } from "./observer.ts";
+import { assertObserver, safeObserver } from "./safe-observer.ts";
 
 export type { Leader, Leadership } from "./election/leadership.ts";
-export type {
-  CampaignFailedEvent,
-  ElectedEvent,
-  ElectionObserver,
-  TermEndedEvent,
-} from "./election/observer.ts";
+export type * from "./election/observer.ts";
 export { type Term, type TermEnd, TermEndedError } from "./election/term.ts";
+
+/** The callbacks of an observer. */
+const observerNames: readonly (keyof ElectionObserver)[] = ["elected", "termEnded", "campaignFailed"];
 
 /** The options of {@link election}. */
 export interface ElectionOptions {
@@ -155,7 +153,7 @@ function parseOptions(options: ElectionOptions): LockOptions & Pick<ElectionOpti
   if (label !== undefined) checkType("label", "string", label);
   if (ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
   if (maxHoldMs !== undefined) checkType("maxHoldMs", "number", maxHoldMs);
-  assertObserver(observer, electionObserverNames, "an observer of an election");
+  assertObserver(observer, observerNames, "an observer of an election");
   const campaigning = { mode: "exclusive", waitTimeoutMs: Infinity, autoExtend: true } as const;
   return { label, ttlMs, maxHoldMs, observer, ...campaigning };
 }

@@ -24,17 +24,6 @@ export type { ClockReading } from "./lease.ts";
 export type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 export type { LockNode } from "./lock-node.ts";
 export type { JointSet, NodeSet } from "./node-sets.ts";
-export type {
-  AcquiredEvent,
-  AcquireFailedEvent,
-  AttemptSettledEvent,
-  ExtendedEvent,
-  LockEvent,
-  LostEvent,
-  NodeFailedEvent,
-  Observer,
-  ReleasedEvent,
-  ValidEvent,
-} from "./observer.ts";
+export type * from "./observer.ts";
 export { type AdoptOptions, defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
 export { Redlock } from "./redlock.ts";

@@ -16,7 +16,6 @@ import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Nesting } from "./nesting.ts";
 import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
-import { assertObserver, observerNames, safeObserver } from "./observer.ts";
 import {
   type AdoptOptions,
   type LockOptions,
@@ -28,6 +27,7 @@ import {
 import { Pause } from "./pause.ts";
 import { noVotes, OpenCalls } from "./quorum-call.ts";
 import { RequestLimit } from "./request-limit.ts";
+import { assertObserver, observerNames, safeObserver } from "./safe-observer.ts";
 import { adoptTicket, assertAdoption, parseTicket, type Ticket } from "./transfer.ts";
 import { LocalQueues, type Waiter } from "./waiting/index.ts";
 

@@ -1,7 +1,7 @@
 /** Semaphores: at most k holders at a time, over any lock nodes, with a fencing token for each slot. */
 import type { Redlock } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/node";
-import { assertObserver } from "./observer.ts";
+import { assertObserver } from "./safe-observer.ts";
 import type { Semaphore, SemaphoreObserver, SemaphoreOptions } from "./semaphore/api.ts";
 import { permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
 

@@ -49,6 +49,3 @@ export interface CampaignFailedEvent {
   /** When the campaign tries again, in milliseconds from now. */
   readonly retryInMs: number;
 }
-
-/** The callbacks of an observer. */
-export const electionObserverNames: readonly (keyof ElectionObserver)[] = ["elected", "termEnded", "campaignFailed"];

@@ -9,8 +9,8 @@ import {
   WaitTimeoutError,
 } from "@holdfast/core";
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/node";
-import { safeObserver } from "../observer.ts";
 import { Pause } from "../pause.ts";
+import { safeObserver } from "../safe-observer.ts";
 import type { PermitOptions, Permits, Semaphore, SemaphoreOptions } from "./api.ts";
 import { HeldPermits, type PermitsContext } from "./held-permits.ts";
 import { SlotReleases } from "./slot-releases.ts";
