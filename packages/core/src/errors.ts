@@ -452,10 +452,7 @@ function recogniseCopies(base: ErrorClass, family: string): void {
 }
 
 recogniseCopies(HoldfastError, "operation");
-recogniseCopies(NodeTimeoutError, "node");
-recogniseCopies(InvalidReplyError, "node");
-recogniseCopies(NotSentError, "node");
-recogniseCopies(EpochError, "node");
+for (const base of [NodeTimeoutError, InvalidReplyError, NotSentError, EpochError]) recogniseCopies(base, "node");
 
 /** A failed operation over all nodes, as its error describes it. */
 export interface FailedOperation {
