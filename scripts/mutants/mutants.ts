@@ -1064,7 +1064,7 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "the nodes are watched forever",
     file: "waiting/index.ts",
-    from: "      notifications.stop();\n",
+    from: "      notifications?.stop();\n",
     to: "",
     isSimulated: true,
   },

@@ -366,15 +366,12 @@ export class LocalQueues {
     queue.users -= 1;
     if (queue.users > 0) return;
     const { resource, notifications } = queue;
-    if (notifications === undefined) {
-      this.#forget(resource);
-      return;
-    }
     const forget = () => {
-      notifications.stop();
+      notifications?.stop();
       this.#forget(resource);
     };
-    queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
+    if (notifications === undefined) forget();
+    else queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
   }
 
   /** Adds a blocked waiter to the group for its resources. If it is the first there, parks the group. */
@@ -625,7 +622,7 @@ function pollDelayMs(blocked: readonly ResourceQueue[]): number {
 
 /** Whether a node has named another process in reply to a release. */
 function namesAnother(votes: Tally["votes"], waiterName: string): boolean {
-  for (const vote of votes) if (vote?.next !== undefined && vote.next !== waiterName) return true;
+  for (const vote of votes) if ((vote?.next ?? waiterName) !== waiterName) return true;
   return false;
 }
 
