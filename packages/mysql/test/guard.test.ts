@@ -1,5 +1,13 @@
 import { Readable } from "node:stream";
 import { createGuard, fenced, type GuardedTable, registerRead, removeGuard } from "@holdfast/mysql";
+import {
+  add,
+  describeGuard,
+  type GuardedDatabase,
+  lockA,
+  testBadOptions,
+  toolsFor,
+} from "@holdfast/testkit/describe-guard";
 import mysqlWithCallbacks from "mysql2";
 import mysql from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -35,66 +43,9 @@ async function migrate(statements: readonly string[]): Promise<void> {
 const guard = (table: Partial<GuardedTable> = { column: "lock_name" }, mode: "warn" | "refuse" = "refuse") =>
   migrate(createGuard({ tables: [{ table: "accounts", ...table }], mode }));
 
-/** Runs a step in a transaction, which is rolled back if the step fails. */
-async function inTransaction<T>(step: (connection: mysql.PoolConnection) => Promise<T>, level?: string): Promise<T> {
-  const connection = await begin(level);
-  try {
-    const result = await step(connection);
-    await end(connection);
-    return result;
-  } catch (error) {
-    await end(connection, "ROLLBACK");
-    throw error;
-  }
-}
-
-/** Opens a transaction on a connection of its own. */
-async function begin(level?: string): Promise<mysql.PoolConnection> {
-  const connection = await pool.getConnection();
-  if (level !== undefined) await connection.query(`SET TRANSACTION ISOLATION LEVEL ${level}`);
-  await connection.query("START TRANSACTION");
-  return connection;
-}
-
-/** Ends a transaction. */
-async function end(connection: mysql.PoolConnection, how: "COMMIT" | "ROLLBACK" = "COMMIT"): Promise<void> {
-  await connection.query(how);
-  connection.release();
-}
-
-/** Resolves when a connection waits for a row lock. The table is a copy, which is renewed if nobody reads it for 100 ms. */
-const oneWaits = () =>
-  expect
-    .poll(async () => rowsOf("SELECT COUNT(*) AS n FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"), {
-      interval: 200,
-      timeout: 10_000,
-    })
-    .toEqual([{ n: 1 }]);
-
 async function rowsOf(text: string): Promise<mysql.RowDataPacket[]> {
   return (await pool.query<mysql.RowDataPacket[]>(text))[0];
 }
-
-const add = (id: number) => `UPDATE accounts SET balance = balance + 1 WHERE id = ${id}`;
-
-/** Runs a statement in a transaction that states these tokens as another tool would, and takes them back. */
-const write = (tokens: object | string | null, statement: string | mysql.QueryOptions = add(1)) =>
-  inTransaction(async (connection) => {
-    const text = tokens !== null && typeof tokens === "object" ? JSON.stringify(tokens) : tokens;
-    await connection.query("SET @holdfast_fence = ?", [text]);
-    try {
-      return await connection.query(statement as string);
-    } finally {
-      await connection.query("SET @holdfast_fence = NULL");
-    }
-  });
-
-const lockA = (fence: number) => ({ resources: ["a"], fence });
-const balances = async () => (await rowsOf("SELECT balance FROM accounts ORDER BY id")).map((row) => row.balance);
-const fences = async () =>
-  Object.fromEntries(
-    (await rowsOf("SELECT name, fence FROM holdfast_fences")).map((row) => [String(row.name), row.fence]),
-  );
 
 /** Whether the server refuses locking reads of what has changed since the snapshot, by error 1020: MariaDB since 11.6. */
 const hasStrictSnapshots = await strictSnapshots();
@@ -106,88 +57,101 @@ async function strictSnapshots(): Promise<boolean> {
   return rows[0]?.Value === "ON";
 }
 
-/** Resolves with `done`, with the number 1020, or with the SQLSTATE of an error. */
-const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
-  work.then(
-    () => "done",
-    ({ sqlState, errno }) => (errno === 1020 ? errno : sqlState),
-  );
+/** The outcome of error 1020. */
+const changed = "1020";
 
-const stale = { sqlState: "LF409" };
-const missing = { sqlState: "LF428" };
-const malformed = { sqlState: "LF400" };
-const unnamed = { sqlState: "LF405" };
-
-describe("createGuard()", () => {
-  test.each([null, "", "{}", '{"b": 5}', '{"a": null}'])(
-    "createGuard() refuses a write without a token for the lock of the row: %s",
-    async (tokens) => {
-      await guard();
-      await expect(write(tokens)).rejects.toMatchObject({
-        ...missing,
-        message: "could not write to accounts of lock a: the transaction has stated no fencing token for it",
-      });
-      expect(await balances()).toEqual([0, 0, 0]);
-      expect(await fences()).toEqual({});
-    },
-  );
-
-  test.each([
-    "a",
-    "42",
-    "[5]",
-    '{"a": 5',
-    '{"a": "x"}',
-    '{"a": 1.5}',
-    '{"a": true}',
-    '{"a": {}}',
-    '{"a": 1e30}',
-    '{"a": 0}',
-    '{"a": -5}',
-    '{"a": 9007199254740992}',
-    '{"a": "5 "}',
-    '{"a": "5\\n"}',
-    '{"a": "05"}',
-    '{"a": ""}',
-  ])("createGuard() refuses a malformed token: %s", async (tokens) => {
-    await guard();
-    await expect(write(tokens)).rejects.toMatchObject(malformed);
-    expect(await balances()).toEqual([0, 0, 0]);
-  });
-
-  test("createGuard() accepts the newest token of the lock, refuses older ones, and remembers each lock by itself", async () => {
-    await guard();
-    await write({ a: 5 });
-    await write({ a: 5, b: 1 });
-    await write({ b: 1 }, "UPDATE accounts SET balance = 7 WHERE id = 3");
-    await expect(write({ a: 4 })).rejects.toMatchObject({
-      ...stale,
-      message: "could not write to accounts of lock a with fence 4: fence 5 is registered",
-    });
-    await write('{"a": "6"}');
-    expect(await fences()).toEqual({ a: 6, b: 1 });
-    await write({ a: 10 });
-    await expect(write({ a: 9 })).rejects.toMatchObject(stale);
-    await write({ a: Number.MAX_SAFE_INTEGER });
-    await expect(write({ a: Number.MAX_SAFE_INTEGER - 1 })).rejects.toMatchObject(stale);
-    expect(await balances()).toEqual([5, 0, 7]);
-  });
-
-  const odd = "the \"ledger\" of 'Prüfer' \\ ? :x 🔒";
-  const locks: [string, Partial<GuardedTable>, string][] = [
+const odd = "the \"ledger\" of 'Prüfer' \\ ? :x 🔒";
+const guardedDatabase: GuardedDatabase<mysql.PoolConnection> = {
+  guard,
+  removeGuard: () => migrate(removeGuard({ tables: [{ table: "accounts" }] })),
+  async begin(level) {
+    const connection = await pool.getConnection();
+    if (level !== undefined) await connection.query(`SET TRANSACTION ISOLATION LEVEL ${level}`);
+    await connection.query("START TRANSACTION");
+    return connection;
+  },
+  async end(connection, how = "COMMIT") {
+    await connection.query(how);
+    connection.release();
+  },
+  query: async (text, connection) => (await (connection ?? pool).query<mysql.RowDataPacket[]>(text))[0],
+  insert: (connection, names) =>
+    connection.query("INSERT INTO accounts (id, lock_name) VALUES ?", [names.map((name, n) => [10 + n, name])]),
+  async underTokens(connection, text, work) {
+    await connection.query("SET @holdfast_fence = ?", [text]);
+    return work().finally(() => connection.query("SET @holdfast_fence = NULL"));
+  },
+  fenced,
+  registerRead,
+  // The table is a copy, which is renewed if nobody reads it for 100 ms.
+  oneWaits: () =>
+    expect
+      .poll(
+        async () => rowsOf("SELECT COUNT(*) AS n FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"),
+        { interval: 200, timeout: 10_000 },
+      )
+      .toEqual([{ n: 1 }]),
+  state: "sqlState",
+  outcomeOf(error) {
+    const { errno, sqlState } = Object(error);
+    return errno === 1020 ? changed : sqlState;
+  },
+  // MariaDB 11 may refuse whoever has waited at SERIALIZABLE, as the snapshot is older than the commit.
+  afterWaiting: (level, outcome) => (hasStrictSnapshots && level === "SERIALIZABLE" ? [outcome, changed] : [outcome]),
+  afterSnapshot: (level, outcome) => [hasStrictSnapshots && level !== "READ COMMITTED" ? changed : outcome],
+  levelsOfSnapshots: ["READ COMMITTED", "REPEATABLE READ"],
+  tableName: () => "accounts",
+  isRegistered: "is registered",
+  longName: 299,
+  malformed: ['{"a": "5 "}', '{"a": "5\\n"}', '{"a": "05"}', '{"a": ""}'],
+  rules: [
     ["a column", { column: "lock_name" }, "a"],
     ["a constant", { name: odd }, odd],
     ["an expression", { expression: "CONCAT('account:', {row}.id) -- ? \\ '" }, "account:1"],
     ["a column that is no text", { column: "id" }, "1"],
-  ];
-  test.each(locks)("createGuard() finds the lock of a row by %s", async (_, rule, lock) => {
-    await guard(rule);
-    await expect(write({ other: 5 })).rejects.toMatchObject(missing);
-    await write({ [lock]: 5 });
-    await expect(write({ [lock]: 4 })).rejects.toMatchObject(stale);
-    expect(await fences()).toEqual({ [lock]: 5 });
-  });
+  ],
+  writes: [
+    ["INSERT", "INSERT INTO accounts (id, lock_name) VALUES (4, 'c'), (5, 'd')", ["c", "d"]],
+    ["INSERT IGNORE", "INSERT IGNORE INTO accounts (id, lock_name) VALUES (1, 'z'), (4, 'c')", ["c"]],
+    ["INSERT … SELECT", "INSERT INTO accounts SELECT id + 9, lock_name, 0 FROM accounts", ["a", "b"]],
+    ["UPDATE", "UPDATE accounts SET balance = 1", ["a", "b"]],
+    ["UPDATE IGNORE", "UPDATE IGNORE accounts SET balance = 1", ["a", "b"]],
+    ["UPDATE of several tables", "UPDATE accounts JOIN accounts AS b USING (id) SET accounts.balance = 1", ["a", "b"]],
+    ["UPDATE of the name", "UPDATE accounts SET lock_name = 'c' WHERE id = 1", ["a", "c"]],
+    ["DELETE", "DELETE FROM accounts WHERE id > 1", ["a", "b"]],
+    ["DELETE of several tables", "DELETE accounts FROM accounts JOIN accounts AS b USING (id)", ["a", "b"]],
+    [
+      "ON DUPLICATE KEY UPDATE",
+      "INSERT INTO accounts VALUES (1, 'z', 0), (4, 'c', 0) ON DUPLICATE KEY UPDATE balance = 1",
+      ["a", "c"],
+    ],
+    ["REPLACE", "REPLACE INTO accounts VALUES (1, 'z', 0), (4, 'c', 0)", ["a", "z", "c"]],
+  ],
+};
+const { inTransaction, write, balances, fences, stale, missing, unnamed, outcomeOf } = toolsFor(guardedDatabase);
+const { begin, end } = guardedDatabase;
+describeGuard(guardedDatabase);
+testBadOptions(createGuard, [
+  [
+    "a table twice",
+    {
+      tables: [
+        { table: "t", name: "a" },
+        { table: "t", name: "a" },
+      ],
+    },
+    "once, not `t` twice",
+  ],
+  ["an expression without a row", { tables: [{ table: "t", expression: "id" }] }, "{row}.column"],
+  [
+    "a table of a database, and a registry of none",
+    { tables: [{ database: "d", table: "t", name: "a" }] },
+    "database must be",
+  ],
+  ["a bad identifier", { tables: [{ table: "t", column: "a\0" }] }, "no NUL"],
+]);
 
+describe("createGuard()", () => {
   test("createGuard() works whatever modes and character set the migration and the writer have", async () => {
     const connection = await mysql.createConnection({
       uri: uri.replace(/holdfast$/, database),
@@ -275,46 +239,18 @@ describe("createGuard()", () => {
     });
   });
 
-  const writes: [string, string, string[]][] = [
-    ["INSERT", "INSERT INTO accounts (id, lock_name) VALUES (4, 'c'), (5, 'd')", ["c", "d"]],
-    ["INSERT IGNORE", "INSERT IGNORE INTO accounts (id, lock_name) VALUES (1, 'z'), (4, 'c')", ["c"]],
-    ["INSERT … SELECT", "INSERT INTO accounts SELECT id + 9, lock_name, 0 FROM accounts", ["a", "b"]],
-    ["UPDATE", "UPDATE accounts SET balance = 1", ["a", "b"]],
-    ["UPDATE IGNORE", "UPDATE IGNORE accounts SET balance = 1", ["a", "b"]],
-    ["UPDATE of several tables", "UPDATE accounts JOIN accounts AS b USING (id) SET accounts.balance = 1", ["a", "b"]],
-    ["UPDATE of the name", "UPDATE accounts SET lock_name = 'c' WHERE id = 1", ["a", "c"]],
-    ["DELETE", "DELETE FROM accounts WHERE id > 1", ["a", "b"]],
-    ["DELETE of several tables", "DELETE accounts FROM accounts JOIN accounts AS b USING (id)", ["a", "b"]],
-    [
-      "ON DUPLICATE KEY UPDATE",
-      "INSERT INTO accounts VALUES (1, 'z', 0), (4, 'c', 0) ON DUPLICATE KEY UPDATE balance = 1",
-      ["a", "c"],
-    ],
-    ["REPLACE", "REPLACE INTO accounts VALUES (1, 'z', 0), (4, 'c', 0)", ["a", "z", "c"]],
-  ];
-  test.each(writes)("createGuard() wants a token for each lock that is written by %s", async (_, statement, names) => {
-    await guard();
-    for (const name of names) {
-      const others = Object.fromEntries(names.filter((other) => other !== name).map((other) => [other, 5]));
-      await expect(write(others, statement)).rejects.toMatchObject({
-        ...missing,
-        message: expect.stringContaining(`lock ${name}:`),
-      });
-    }
-    expect(await balances()).toEqual([0, 0, 0]);
-    const all = Object.fromEntries(names.map((name) => [name, 5]));
-    await write(all, statement);
-    expect(await fences()).toEqual(all);
-  });
-
   test("createGuard() wants a token for each lock that is written by LOAD DATA", async () => {
     await guard();
-    const load = () => ({
-      sql: "LOAD DATA LOCAL INFILE 'rows' INTO TABLE accounts (id, lock_name)",
-      infileStreamFactory: () => Readable.from([Buffer.from("4\tc\n5\td\n")]),
-    });
-    await expect(write({ c: 5 }, load())).rejects.toMatchObject(missing);
-    await write({ c: 5, d: 5 }, load());
+    const load = (fences: object) => {
+      const infileStreamFactory = () => Readable.from([Buffer.from("4\tc\n5\td\n")]);
+      const sql = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE accounts (id, lock_name)";
+      const work = (connection: mysql.PoolConnection) => connection.query({ sql, infileStreamFactory });
+      return inTransaction((connection) =>
+        guardedDatabase.underTokens(connection, JSON.stringify(fences), () => work(connection)),
+      );
+    };
+    await expect(load({ c: 5 })).rejects.toMatchObject(missing);
+    await load({ c: 5, d: 5 });
     expect(await fences()).toEqual({ c: 5, d: 5 });
   });
 
@@ -358,26 +294,11 @@ describe("createGuard()", () => {
     expect(await balances()).toEqual([2, 0, 0]);
   });
 
-  test.each(["READ COMMITTED", "REPEATABLE READ"])(
-    "createGuard() refuses an older writer whose snapshot at %s is from before the newer writer's commit",
-    async (level) => {
-      await guard();
-      await write({ a: 5 });
-      const older = await begin(level);
-      await older.query("SELECT * FROM accounts");
-      await older.query("SELECT * FROM holdfast_fences");
-      await write({ a: 6 });
-      const late = fenced(older, lockA(5), () => older.query(add(2)));
-      expect(await outcomeOf(late)).toBe(hasStrictSnapshots && level !== "READ COMMITTED" ? 1020 : "LF409");
-      await end(older, "ROLLBACK");
-    },
-  );
-
   test("createGuard() leaves the identifiers and the counts that a statement returns as they are", async () => {
     await pool.query("CREATE TABLE entries (id INT AUTO_INCREMENT PRIMARY KEY, lock_name VARCHAR(9))");
     await guard({ table: "entries", column: "lock_name" }, "warn");
     for (const insertId of [1, 3]) {
-      const [header] = await write({}, "INSERT INTO entries (lock_name) VALUES ('a'), ('b')");
+      const [header] = await pool.query("INSERT INTO entries (lock_name) VALUES ('a'), ('b')");
       expect(header).toMatchObject({ insertId, affectedRows: 2 });
     }
   });
@@ -396,86 +317,7 @@ describe("createGuard()", () => {
   });
 });
 
-describe.each(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])("at %s, createGuard()", (level) => {
-  /** MariaDB 11 may refuse whoever has waited at SERIALIZABLE, as the snapshot is older than the commit. */
-  const orLate = (outcome: unknown) => (hasStrictSnapshots && level === "SERIALIZABLE" ? [outcome, 1020] : [outcome]);
-
-  test("createGuard() lets an older writer that was first commit before a newer one", async () => {
-    await guard();
-    const [older, newer] = [await begin(level), await begin(level)];
-    await fenced(older, lockA(5), () => older.query(add(1)));
-    const waiting = outcomeOf(fenced(newer, lockA(6), () => newer.query(add(2))));
-    await oneWaits();
-    await end(older);
-    const outcome = await waiting;
-    expect(orLate("done")).toContain(outcome);
-    await end(newer, outcome === "done" ? "COMMIT" : "ROLLBACK");
-    expect(await fences()).toEqual({ a: outcome === "done" ? 6 : 5 });
-  });
-
-  test("createGuard() refuses an older writer that waits for a newer one, and one that comes later", async () => {
-    await guard();
-    const [older, newer] = [await begin(level), await begin(level)];
-    await fenced(newer, lockA(6), () => newer.query(add(1)));
-    const outcome = outcomeOf(fenced(older, lockA(5), () => older.query(add(2))));
-    await oneWaits();
-    await end(newer);
-    expect(orLate("LF409")).toContain(await outcome);
-    await end(older, "ROLLBACK");
-    const last = await begin(level);
-    expect(await outcomeOf(fenced(last, lockA(5), () => last.query(add(2))))).toBe("LF409");
-    await end(last);
-    expect(await balances()).toEqual([1, 0, 0]);
-  });
-
-  test("createGuard() accepts an older writer after a newer one that was rolled back", async () => {
-    await guard();
-    const [older, newer] = [await begin(level), await begin(level)];
-    await fenced(newer, lockA(6), () => newer.query(add(1)));
-    const waiting = fenced(older, lockA(5), () => older.query(add(2)));
-    await oneWaits();
-    await end(newer, "ROLLBACK");
-    await waiting;
-    await end(older);
-    expect(await fences()).toEqual({ a: 5 });
-    expect(await balances()).toEqual([0, 1, 0]);
-  });
-
-  test("createGuard() lets a newer holder read what an older one has written in the transaction it waits for", async () => {
-    await guard();
-    await write({ a: 5 });
-    const [older, newer] = [await begin(level), await begin(level)];
-    await fenced(older, lockA(5), () => older.query(add(1)));
-    const waiting = outcomeOf(registerRead(newer, { resources: ["b", "a"], fence: 6 }));
-    await oneWaits();
-    await end(older);
-    const outcome = await waiting;
-    expect(orLate("done")).toContain(outcome);
-    if (outcome === "done") {
-      expect((await newer.query("SELECT balance FROM accounts WHERE id = 1"))[0]).toEqual([{ balance: 2 }]);
-    }
-    await end(newer);
-  });
-});
-
 describe("registerRead()", () => {
-  const readAlone = (fence: number, mode?: "exclusive" | "shared") =>
-    inTransaction((connection) => registerRead(connection, lockA(fence), { mode }));
-
-  test.each(["exclusive", "shared"] as const)(
-    "registerRead() keeps older holders from writing, from the commit of an %s holder on",
-    async (mode) => {
-      await guard();
-      await readAlone(6, mode);
-      await expect(write({ a: 5 })).rejects.toMatchObject(stale);
-      await expect(readAlone(5)).rejects.toMatchObject({
-        ...stale,
-        message: "could not register a read of lock a with fence 5: fence 6 is registered",
-      });
-      expect(await fences()).toEqual({ a: 6 });
-    },
-  );
-
   test.each(["SELECT * FROM accounts", "SELECT * FROM holdfast_fences"])(
     "registerRead() refuses a transaction whose snapshot is older than the last write under the lock: %s",
     async (read) => {
@@ -486,7 +328,7 @@ describe("registerRead()", () => {
           await write({ a: 5 });
           await registerRead(connection, lockA(6), { mode });
         });
-        expect(await outcomeOf(late), mode).toBe(hasStrictSnapshots ? 1020 : "40001");
+        expect(await outcomeOf(late), mode).toBe(hasStrictSnapshots ? changed : "40001");
       }
       await inTransaction(async (connection) => {
         await connection.query(read);
@@ -499,75 +341,6 @@ describe("registerRead()", () => {
       }, "READ COMMITTED");
     },
   );
-
-  test("registerRead() keeps older holders from writing during the transaction, without a deadlock", async () => {
-    await guard();
-    await readAlone(6);
-    await inTransaction(async (newer) => {
-      await registerRead(newer, lockA(7));
-      const older = inTransaction(async (late) => {
-        await registerRead(late, lockA(6));
-        await fenced(late, lockA(6), () => late.query(add(1)));
-      });
-      const outcome = expect(older).rejects.toMatchObject(stale);
-      await oneWaits();
-      await fenced(newer, lockA(7), () => newer.query(add(1)));
-      await newer.query("COMMIT");
-      await outcome;
-    });
-    expect(await balances()).toEqual([1, 0, 0]);
-  });
-
-  test("registerRead() refuses readers after a newer exclusive holder, and not after a newer reader", async () => {
-    await guard();
-    await readAlone(6, "shared");
-    await readAlone(5, "shared");
-    await write({ a: 6 });
-    await readAlone(6, "shared");
-    await expect(readAlone(5, "shared")).rejects.toMatchObject(stale);
-    await readAlone(7);
-    await expect(readAlone(6, "shared")).rejects.toMatchObject(stale);
-  });
-
-  test("registerRead() lets readers read at once, and keeps a newer writer out meanwhile", async () => {
-    await guard();
-    await readAlone(6, "shared");
-    await inTransaction(async (first) => {
-      await registerRead(first, lockA(6), { mode: "shared" });
-      await inTransaction((second) => registerRead(second, lockA(5), { mode: "shared" }));
-      const newer = write({ a: 7 });
-      await oneWaits();
-      expect((await first.query("SELECT balance FROM accounts WHERE id = 1"))[0]).toEqual([{ balance: 0 }]);
-      await first.query("COMMIT");
-      await newer;
-    });
-  });
-
-  test("registerRead() and fenced() take locks on several names, whatever the names are", async () => {
-    await guard();
-    const names = [
-      "prüfer 🔒",
-      'a", "b": 9, "',
-      "\\",
-      "__proto__",
-      "x".repeat(299),
-      "?",
-      "a",
-      "A",
-      "\t\n",
-      "\v\x1f\\u001f",
-    ];
-    const lock = { resources: names, fence: 5 };
-    await inTransaction(async (connection) => {
-      await registerRead(connection, lock);
-      await fenced(connection, lock, () =>
-        connection.query("INSERT INTO accounts (id, lock_name) VALUES ?", [names.map((name, n) => [10 + n, name])]),
-      );
-    });
-    expect(await fences()).toEqual(Object.fromEntries(names.map((name) => [name, 5])));
-    const long = { resources: ["ü".repeat(501)], fence: 5 };
-    await expect(inTransaction((connection) => registerRead(connection, long))).rejects.toMatchObject(unnamed);
-  });
 
   test("registerRead() needs a right of its own, and writers need nothing but their rights on the table", async () => {
     await guard();
@@ -605,6 +378,9 @@ describe("registerRead()", () => {
     const bad = registerRead(connection, lockA(5), { mode: "write" as never });
     await expect(bad).rejects.toThrow('mode must be "exclusive" or "shared", not "write"');
     await end(connection);
+    await guard();
+    const long = { resources: ["ü".repeat(501)], fence: 5 };
+    await expect(inTransaction((connection) => registerRead(connection, long))).rejects.toMatchObject(unnamed);
   });
 });
 
@@ -725,40 +501,4 @@ describe("the mode of createGuard()", () => {
     expect(await balances()).toEqual([3, 2, 2]);
     expect(await fences()).toEqual({ a: 5, b: 5 });
   });
-
-  test("createGuard() changes the mode and the rule, and removeGuard() removes it; the tokens stay", async () => {
-    await guard({ column: "lock_name" }, "warn");
-    await write({ a: 5 });
-    await write({});
-    await guard();
-    await expect(write({ a: 4 })).rejects.toMatchObject(stale);
-    const remove = removeGuard({ tables: [{ table: "accounts" }] });
-    await migrate(remove);
-    await migrate(remove);
-    await write({ a: 4 });
-    await guard({ name: "a" });
-    await expect(write({ a: 4 }, add(3))).rejects.toMatchObject(stale);
-  });
-});
-
-const rule = { table: "accounts", name: "a" };
-test.each<[string, object, string]>([
-  ["no table", { tables: [] }, "tables must be a list of one table or more"],
-  ["no list", { tables: rule }, "tables must be a list of one table or more"],
-  ["no name of a table", { tables: [{ name: "a" }] }, "table must be a string, not undefined"],
-  ["no rule", { tables: [{ table: "t" }] }, "the table t needs one of column, name and expression, not 0"],
-  ["a table twice", { tables: [rule, rule] }, "tables must have each table once, not `accounts` twice"],
-  ["two rules", { tables: [{ ...rule, column: "a" }] }, "needs one of column, name and expression, not 2"],
-  ["another mode", { tables: [rule], mode: "log" }, 'mode must be "warn" or "refuse", not "log"'],
-  ["an unknown option", { tables: [rule], modes: "warn" }, "did you mean mode"],
-  ["an unknown option of a table", { tables: [{ ...rule, expr: "1" }] }, "expr"],
-  ["an expression without a row", { tables: [{ table: "t", expression: "id" }] }, "{row}.column"],
-  [
-    "a table of a database, and a registry of none",
-    { tables: [{ ...rule, database: "d" }] },
-    "database must be a string",
-  ],
-  ["a bad identifier", { tables: [{ table: "t", column: "a\0" }] }, "no NUL"],
-])("createGuard() refuses %s", (_, options, message) => {
-  expect(() => createGuard(options as Parameters<typeof createGuard>[0])).toThrow(message);
 });
