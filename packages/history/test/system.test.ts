@@ -3,7 +3,7 @@ import { type Clock, type Lock, Redlock } from "@holdfast/core";
 import { semaphore } from "@holdfast/core/semaphore";
 import { checkHistory, type HistoryRecorder, recordHistory } from "@holdfast/history";
 import { memoryNode } from "@holdfast/memory";
-import { FaultyNode, fuzzSeed, isNightly, VirtualClock } from "@holdfast/testkit";
+import { drawFrom, FaultyNode, fuzzSeed, isNightly, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { written } from "./histories.ts";
@@ -25,15 +25,6 @@ interface Process {
 
 /** Draws an integer from 0 to below a bound. */
 type Draw = (bound: number) => number;
-
-/** Draws by a linear congruential generator. */
-function drawFrom(seed: number): Draw {
-  let state = seed;
-  return (bound) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return (state >>> 8) % bound;
-  };
-}
 
 /** Processes that do what locks allow, with a storage that checks tokens. */
 class System {

@@ -3,7 +3,7 @@ export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
 export { isNightly } from "./nightly.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
-export { differenceInHistory } from "./random-history.ts";
+export { differenceInHistories, drawFrom } from "./random-history.ts";
 export { reapedDirectory } from "./reaper.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export { type RedisReply, redisCommand } from "./redis-command.ts";

@@ -1,25 +1,41 @@
 import type { LockNode, NodeView } from "@holdfast/core/node";
+import { fuzzSeed } from "./fuzz-seed.ts";
+import { isNightly } from "./nightly.ts";
 
 const resources = ["a", "b", "c"];
 const sharers = ["s1", "s2", "s3", "s \u0000'\"\\é"];
 const others = ["x1", "x2", "x3"];
 
+type FloorNode = LockNode & Required<Pick<LockNode, "raiseFloor">>;
+
 /**
- * Sends the same random requests, exclusive and shared ones of a few owners, to a node and to a reference. Returns the
- * history, which ends at the first request to which they reply differently or after which they hold different claims or
- * counters; undefined if there is none. No claim expires, and no request has a waiter.
- *
- * @param seed an integer: the same one makes the same requests
+ * Sends the same random requests, exclusive and shared ones of a few owners, between which the floor rises, to nodes and to
+ * references. Returns a history that ends at the first request to which they reply differently or after which they hold
+ * different claims or counters; undefined if there is none. No claim expires, and no request has a waiter.
  */
-export async function differenceInHistory(
-  node: LockNode,
-  reference: LockNode,
-  seed: number,
-  steps: number,
+export async function differenceInHistories(
+  open: () => FloorNode | Promise<FloorNode>,
+  openReference: () => FloorNode,
 ): Promise<string | undefined> {
+  for (let history = 0; history < (isNightly ? 12 : 4); history++) {
+    const seed = fuzzSeed + 1_000 * history;
+    const [node, reference] = [await open(), openReference()];
+    for (let part = 0; part < 6; part++) {
+      const request = { floor: part * ((Math.abs(seed) % 13) + history), epoch: part % 2, timeoutMs: 10_000 };
+      const [own, right] = [await node.raiseFloor(request), await reference.raiseFloor(request)];
+      if (own.floor !== right.floor || own.epoch !== right.epoch)
+        return `raiseFloor ${JSON.stringify([request, own, right])}`;
+      const difference = await differenceInHistory(node, reference, seed + part);
+      if (difference !== undefined) return `seed ${seed}, part ${part}\n${difference}`;
+    }
+  }
+  return undefined;
+}
+
+async function differenceInHistory(node: LockNode, reference: LockNode, seed: number): Promise<string | undefined> {
   const draw = drawFrom(seed);
   const history: string[] = [];
-  for (let step = 0; step < steps; step++) {
+  for (let step = 0; step < 20; step++) {
     const send = randomRequest(draw);
     const [own, right] = [await send(node), await send(reference)];
     history.push(own);
@@ -34,7 +50,7 @@ export async function differenceInHistory(
 }
 
 /** Returns a function that draws an integer from 0 to below `count`. */
-function drawFrom(seed: number): (count: number) => number {
+export function drawFrom(seed: number): (count: number) => number {
   let state = seed >>> 0;
   return (count) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
