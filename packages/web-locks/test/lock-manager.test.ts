@@ -12,19 +12,16 @@ import {
 } from "@holdfast/web-locks";
 import { describe, expect, it } from "vitest";
 
-/** Three nodes on a virtual clock, each behind a network of its own for every client. */
+/** Three nodes on a virtual clock, each behind a network of its own for every client, and one client. */
 function world() {
   const clock = new VirtualClock();
   const inner = ["a", "b", "c"].map((name) => memoryNode({ name, clock }));
-  return {
-    clock,
-    inner,
-    client(options: LockManagerOptions = {}, redlockOptions: RedlockOptions = {}) {
-      const nodes = inner.map((node) => new FaultyNode(node, clock));
-      const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50, ttlMs: 1_000, ...redlockOptions });
-      return { nodes, redlock, locks: createLockManager(redlock, options) };
-    },
+  const client = (options: LockManagerOptions = {}, redlockOptions: RedlockOptions = {}) => {
+    const nodes = inner.map((node) => new FaultyNode(node, clock));
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50, ttlMs: 1_000, ...redlockOptions });
+    return { nodes, redlock, locks: createLockManager(redlock, options) };
   };
+  return { clock, client, ...client() };
 }
 
 /** Requests the lock "r", and holds it until the test ends it. The outcome is the result, or the error. */
@@ -40,6 +37,12 @@ function hold(locks: ReturnType<typeof createLockManager>, options: LockRequestO
     return ended;
   });
   return { granted, end, outcome: request.catch((error: Error) => error) };
+}
+
+/** Ends held locks, and waits for the outcomes of their requests. */
+function finish(clock: VirtualClock, ...holders: readonly ReturnType<typeof hold>[]): Promise<unknown> {
+  for (const { end } of holders) end();
+  return clock.until(Promise.all(holders.map(({ outcome }) => outcome)));
 }
 
 /** Returns the modes that a query lists. */
@@ -95,8 +98,7 @@ describe("request()", () => {
     expect(await clock.until(two.redlock.tryAcquire("web:r"))).toBeNull();
     first.end("done");
     expect(await clock.until(first.outcome)).toBe("done");
-    second.end();
-    await clock.until(second.outcome);
+    await finish(clock, second);
     expect(second.granted[0]?.fence).toBeGreaterThan(first.granted[0]?.fence as number);
   });
 
@@ -128,8 +130,7 @@ describe("request()", () => {
   });
 
   it("request() rejects with an AbortError when the lock is lost, and aborts the signal of the lock with it", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const { granted, end, outcome } = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = down;
@@ -143,8 +144,7 @@ describe("request()", () => {
   });
 
   it("request() waits while too few nodes reply, and ifAvailable and steal reject", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     for (const node of nodes) node.fault = down;
     const waiting = locks.request("r", () => "granted");
     await clock.advance(60_000);
@@ -157,8 +157,7 @@ describe("request()", () => {
   });
 
   it("request() rejects when the Redlock is closed, unless the lock is held", async () => {
-    const { client, clock } = world();
-    const { locks, redlock } = client();
+    const { clock, locks, redlock } = world();
     const { end, outcome } = hold(locks);
     const waiting = locks.request("r", () => {});
     await clock.advance(1);
@@ -171,13 +170,11 @@ describe("request()", () => {
   });
 
   it("request() rejects a name with a lone surrogate, which servers cannot store", async () => {
-    const { client } = world();
-    await expect(client().locks.request("\ud800", () => {})).rejects.toThrow(TypeError);
+    await expect(world().locks.request("\ud800", () => {})).rejects.toThrow(TypeError);
   });
 
   it("request() with ifAvailable waits for the release of this manager's last lock, and later requests for it", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const first = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = ({ method }) => (method === "release" ? { requestMs: 20 } : undefined);
@@ -192,22 +189,19 @@ describe("request()", () => {
   });
 
   it("request() grants shared locks of one turn together, by one request to each node and one release", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     slowDown(nodes);
     const readers = Array.from({ length: 50 }, () => hold(locks, { mode: "shared" }));
     await clock.advance(10);
     expect(readers.flatMap(({ granted }) => granted)).toHaveLength(50);
-    for (const { end } of readers) end();
-    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
+    await finish(clock, ...readers);
     await clock.advance(1_000);
     const sent = nodes.map((node) => [node.callsOf("acquire").length, node.callsOf("release").length]);
     expect(sent).toEqual([1, 1, 1].map((one) => [one, one]));
   });
 
   it("request() grants the shared locks behind a writer together, by one more request to each node", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     slowDown(nodes);
     const writer = hold(locks);
     const readers = Array.from({ length: 50 }, () => hold(locks, { mode: "shared" }));
@@ -217,8 +211,7 @@ describe("request()", () => {
     await clock.advance(10);
     expect(readers.flatMap(({ granted }) => granted)).toHaveLength(50);
     expect(nodes.map((node) => node.callsOf("acquire").length)).toEqual([2, 2, 2]);
-    for (const { end } of [...readers, next]) end();
-    await clock.until(Promise.all([writer, ...readers, next].map(({ outcome }) => outcome)));
+    await finish(clock, writer, ...readers, next);
   });
 
   it("request() keeps a lock that readers share until the last of them ends, and settles for each one at once", async () => {
@@ -236,8 +229,7 @@ describe("request()", () => {
   });
 
   it("request() calls each callback in the asynchronous context of its request", async () => {
-    const { client, clock } = world();
-    const { locks } = client();
+    const { clock, locks } = world();
     const context = new AsyncLocalStorage<number>();
     const kinds = [{}, ...Array(2).fill({ mode: "shared" }), { ifAvailable: true }, { steal: true }, {}, {}];
     const seen = kinds.map((options, index) =>
@@ -265,8 +257,7 @@ describe("request()", () => {
   });
 
   it("request() of a reader that is aborted leaves those with which it waits", async () => {
-    const { client, clock } = world();
-    const { locks } = client();
+    const { clock, locks } = world();
     const controller = new AbortController();
     const writer = hold(locks);
     const [first, second] = [
@@ -279,13 +270,11 @@ describe("request()", () => {
     writer.end();
     await clock.advance(1);
     expect([first.granted.length, second.granted.length]).toEqual([0, 1]);
-    second.end();
-    await clock.until(second.outcome);
+    await finish(clock, second);
   });
 
   it("request() of readers who share a lock rejects for all of them when it is lost", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const readers = [hold(locks, { mode: "shared" }), hold(locks, { mode: "shared" })];
     await clock.advance(1);
     for (const node of nodes) node.fault = down;
@@ -293,8 +282,7 @@ describe("request()", () => {
   });
 
   it("request() of a reader does not wait for later readers with ifAvailable, however many ask the nodes", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const shared = { mode: "shared" } as const;
     for (const node of nodes) node.fault = () => ({ requestMs: 5 });
     const read = (): Promise<unknown> => locks.request("r", { ...shared, ifAvailable: true }, () => {});
@@ -315,8 +303,7 @@ describe("request()", () => {
 
 describe("steal", () => {
   it("steal takes the lock from an earlier ifAvailable of this manager that is under way, which learns at once", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 40 } : undefined);
     const holder = hold(locks, { ifAvailable: true });
     await clock.advance(1); // the nodes have granted it
@@ -332,8 +319,7 @@ describe("steal", () => {
 
   it("steal in the turn of a request takes the lock from it, however long the nodes take", async () => {
     for (const requestMs of [0, 5, 40]) {
-      const { client, clock } = world();
-      const { locks, nodes } = client();
+      const { clock, locks, nodes } = world();
       let calls = 0;
       for (const node of nodes) node.fault = () => ({ requestMs: (1 + (calls++ % 3)) * (requestMs / 3) });
       const log: string[] = [];
@@ -381,8 +367,7 @@ describe("steal", () => {
   });
 
   it("steal does not wait for a request that the nodes neither grant nor refuse", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { reject: new Error("busy") } : {});
     const waiter = hold(locks);
     await clock.advance(100);
@@ -412,8 +397,7 @@ describe("steal", () => {
     expect(waiter.granted).toEqual([]); // the nodes name nobody for a stolen lock
     thief.end("done");
     expect(await clock.until(thief.outcome)).toBe("done");
-    waiter.end();
-    await clock.until(waiter.outcome);
+    await finish(clock, waiter);
   });
 
   it("steal takes the lock from all who share it in other managers, and from other clients of the nodes", async () => {
@@ -430,13 +414,11 @@ describe("steal", () => {
     await clock.advance(600);
     expect(await clock.until(Promise.all(readers))).toMatchObject(readers.map(() => aborted));
     expect(lock.signal.aborted).toBe(true);
-    thief.end();
-    await clock.until(thief.outcome);
+    await finish(clock, thief);
   });
 
   it("steal that fails has ended the lock of the holder all the same", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const { outcome } = hold(locks);
     await clock.advance(1);
     for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? undefined : down());
@@ -461,8 +443,7 @@ describe("steal", () => {
   });
 
   it("steal follows an earlier one of this manager, however late the nodes reply", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     let calls = 0;
     for (const node of nodes) node.fault = () => ({ requestMs: 40 - 7 * Math.min(5, calls++) });
     const log: number[] = [];
@@ -504,8 +485,7 @@ describe("query()", () => {
   });
 
   it("query() in the turn of requests waits until the nodes decide them, and lists what that leads to", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     slowDown(nodes);
     const earlier = [hold(locks), hold(locks)];
     const state = locks.query();
@@ -516,33 +496,27 @@ describe("query()", () => {
   });
 
   it("query() in the turn of steal or ifAvailable lists the lock, and not the one that was stolen", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     slowDown(nodes);
     const shared = { mode: "shared" } as const;
     const readers = [hold(locks, { ...shared, ifAvailable: true }), hold(locks, shared)];
     expect(await clock.until(modes(locks.query()))).toEqual({ held: ["shared", "shared"], pending: [] });
     const [waiter, thief] = [hold(locks), hold(locks, { steal: true })];
     expect(await clock.until(modes(locks.query()))).toEqual({ held: ["exclusive"], pending: ["exclusive"] });
-    for (const { end } of [...readers, waiter, thief]) end();
-    await clock.until(Promise.all([...readers, waiter, thief].map(({ outcome }) => outcome)));
+    await finish(clock, ...readers, waiter, thief);
   });
 
   it("query() lists the next requests as held once the request of the last holder has settled", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     slowDown(nodes);
     const shared = { mode: "shared" } as const;
     const readers = [hold(locks, shared), hold(locks, shared)];
     const [writer, late] = [hold(locks), hold(locks, shared)];
-    for (const { end } of readers) end();
-    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
+    await finish(clock, ...readers);
     expect(await clock.until(modes(locks.query()))).toEqual({ held: ["exclusive"], pending: ["shared"] });
-    writer.end();
-    await clock.until(writer.outcome);
+    await finish(clock, writer);
     expect(await clock.until(modes(locks.query()))).toEqual({ held: ["shared"], pending: [] });
-    late.end();
-    await clock.until(late.outcome);
+    await finish(clock, late);
   });
 
   it("query() lists a request that waits for another manager as soon as the nodes name the holder", async () => {
@@ -557,8 +531,7 @@ describe("query()", () => {
       held: [{ name: "r", mode: "exclusive", clientId: "one" }],
       pending: [{ name: "r", mode: "exclusive", clientId: "two" }],
     });
-    for (const { end } of [holder, waiter]) end();
-    await clock.until(Promise.all([holder.outcome, waiter.outcome]));
+    await finish(clock, holder, waiter);
   });
 
   it("query() lists a reader as held in the turn of its request while another manager reads", async () => {
@@ -569,15 +542,13 @@ describe("query()", () => {
     for (const node of two.nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 5 } : undefined);
     const own = hold(two.locks, { mode: "shared" });
     expect(await clock.until(modes(two.locks.query()))).toEqual({ held: ["shared", "shared"], pending: [] });
-    for (const { end } of [reader, own]) end();
-    await clock.until(Promise.all([reader.outcome, own.outcome]));
+    await finish(clock, reader, own);
     await clock.until(Promise.all([one, two].map(({ redlock }) => redlock.close())));
     expect(clock.pendingTimers).toBe(0);
   });
 
   it("query() and steal do not wait for requests behind a lock of this manager", async () => {
-    const { client, clock } = world();
-    const { locks } = client();
+    const { clock, locks } = world();
     const [holder, waiter] = [hold(locks), hold(locks)];
     await clock.advance(1);
     const state = modes(locks.query());
@@ -585,8 +556,7 @@ describe("query()", () => {
     await clock.advance(0);
     expect(await state).toEqual({ held: ["exclusive"], pending: ["exclusive"] });
     expect(thief.granted).toHaveLength(1);
-    for (const { end } of [holder, waiter, thief]) end();
-    await clock.until(Promise.all([holder, waiter, thief].map(({ outcome }) => outcome)));
+    await finish(clock, holder, waiter, thief);
   });
 
   it("query() does not wait longer for a request that is refused, fails or gives up", async () => {
@@ -597,8 +567,7 @@ describe("query()", () => {
     slowDown(two.nodes);
     const refused = hold(two.locks, { ifAvailable: true });
     expect(await clock.until(modes(two.locks.query()), 50)).toEqual({ held: ["exclusive"], pending: [] });
-    for (const { end } of [holder, refused]) end();
-    await clock.until(Promise.all([holder.outcome, refused.outcome]));
+    await finish(clock, holder, refused);
 
     for (const node of two.nodes) node.fault = down;
     const failing = hold(two.locks, { steal: true });
@@ -616,8 +585,7 @@ describe("query()", () => {
   });
 
   it("query() lists a request as pending, and leaves no timer, if too few nodes reply", async () => {
-    const { client, clock } = world();
-    const { locks, nodes, redlock } = client();
+    const { clock, locks, nodes, redlock } = world();
     for (const node of nodes) node.fault = down;
     const { outcome } = hold(locks);
     expect(await clock.until(modes(locks.query()), 1_000)).toEqual({ held: [], pending: ["exclusive"] });
@@ -635,13 +603,11 @@ describe("query()", () => {
     await clock.advance(1);
     const held = ["one", "two"].map((clientId) => ({ name: "r", mode: "shared", clientId }));
     expect(await clock.until(one.locks.query())).toEqual({ held, pending: [] });
-    for (const { end } of readers) end();
-    await clock.until(Promise.all(readers.map(({ outcome }) => outcome)));
+    await finish(clock, ...readers);
   });
 
   it("query() lists a holder without a manager under its label or its owner value", async () => {
-    const { client, clock } = world();
-    const { redlock } = client();
+    const { client, clock, redlock } = world();
     const { locks } = client({ clientId: "mine" });
     for (const label of ["worker-7", undefined]) {
       const lock = await clock.until(redlock.acquire("web:r", { label }));
@@ -655,8 +621,7 @@ describe("query()", () => {
   });
 
   it("query() asks the nodes nothing once no name is used any more", async () => {
-    const { client, clock } = world();
-    const { locks, nodes } = client();
+    const { clock, locks, nodes } = world();
     const stolen = locks.request("r", () => new Promise(() => {})).catch(({ name }) => name);
     await clock.advance(1);
     await clock.until(locks.request("r", { steal: true }, () => {}));

@@ -13,10 +13,17 @@ import { type World, world } from "../world.ts";
 
 const withinMs = 5_000;
 
-/** Returns a lock of the world's client that has ended, and its ticket. */
-async function transferred(it: World, resources: string | readonly string[] = "r"): Promise<[Lock, string]> {
+/** Returns a world of three nodes, or others, with a lock that has ended, and its ticket. */
+async function transferred({
+  nodeCount = 3,
+  resources = "r" as string | readonly string[],
+  options = {} as RedlockOptions,
+  prepare = (_: World): void => {},
+} = {}): Promise<{ it: World; lock: Lock; ticket: string }> {
+  const it = world(nodeCount, options);
+  prepare(it);
   const lock = await it.clock.until(it.redlock.acquire(resources, { label: "web" }));
-  return [lock, await it.clock.until(lock.transfer({ withinMs }))];
+  return { it, lock, ticket: await it.clock.until(lock.transfer({ withinMs })) };
 }
 
 /** Returns the owners of a resource, node by node. */
@@ -68,8 +75,7 @@ describe("transfer()", () => {
   });
 
   it("the old holder can do nothing after a transfer", async () => {
-    const it = world(3);
-    const [lock] = await transferred(it);
+    const { it, lock } = await transferred();
     const owners = await ownersOf(it);
     expect(await errorOf(it, lock.extend())).toMatchObject({ code: "LOCK_LOST", reason: "transferred" });
     expect(await errorOf(it, lock.transfer())).toMatchObject({ reason: "transferred" });
@@ -204,8 +210,7 @@ describe("transfer()", () => {
 
 describe("adopt()", () => {
   it("adopt() makes a lock with a new owner and a larger fence", async () => {
-    const it = world(5);
-    const [lock, ticket] = await transferred(it, ["b", "a"]);
+    const { it, lock, ticket } = await transferred({ nodeCount: 5, resources: ["b", "a"] });
     const held = await ownersOf(it, "a");
     const adopted = await it.clock.until(it.otherClient().adopt(ticket, { label: "job", ttlMs: 2_000 }));
     expect(adopted.resources).toEqual(["a", "b"]);
@@ -221,8 +226,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() extends the lock by itself if asked", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     const adopted = await it.clock.until(it.redlock.adopt(ticket, { autoExtend: true }));
     await it.clock.advance(60_000);
     expect(adopted.remainingMs()).toBeGreaterThan(0);
@@ -235,8 +239,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() of a ticket that was adopted rejects, also after that lock has ended", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     const adopted = await it.clock.until(it.otherClient().adopt(ticket));
     for (const isReleased of [false, true]) {
       if (isReleased) await it.clock.until(adopted.release());
@@ -254,8 +257,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() grants a ticket to one of two clients, although the first has ended when the other takes it over", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     for (const node of it.nodes) node.fault = ({ request }) => (request.takeover ? { requestMs: 40 } : undefined);
     const slow = it.redlock.adopt(ticket);
     await it.clock.advance(1);
@@ -270,8 +272,7 @@ describe("adopt()", () => {
 
   it("adopt() of two clients at once grants one, and tells the other that the ticket is spent", async () => {
     for (const down of [0, 1]) {
-      const it = world(3);
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred();
       it.node("a").fault = () => ({ requestMs: 5 });
       if (down > 0) it.node("c").fault = () => ({ reject: new Error("down") });
       const other = it.otherClient();
@@ -286,8 +287,7 @@ describe("adopt()", () => {
       [3, 3, false],
       [5, 2, true],
     ] as const) {
-      const it = world(nodeCount);
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred({ nodeCount: nodeCount });
       const clients = Array.from({ length: clientCount }, () => distantClient(it));
       for (const [near, [, nodes]] of clients.entries()) {
         for (const [index, node] of nodes.entries()) {
@@ -326,8 +326,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() sends no takeover once its guard may have ended", async () => {
-    const it = world(3, { ttlMs: 100, nodeTimeoutMs: 60 });
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred({ options: { ttlMs: 100, nodeTimeoutMs: 60 } });
     for (const node of it.nodes) node.fault = () => ({ replyMs: 50 });
     const error = await errorOf(it, it.redlock.adopt(ticket));
     expect(error).toBeInstanceOf(QuorumUnreachableError);
@@ -338,8 +337,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() rejects with a LockHeldError while its own guard of an earlier call is on the nodes", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it, "r");
+    const { it, ticket } = await transferred();
     for (const name of ["b", "c"])
       it.node(name).fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : { lose: "request" });
     expect(await errorOf(it, it.redlock.adopt(ticket, { ttlMs: 2_000 }))).toBeInstanceOf(QuorumUnreachableError);
@@ -354,8 +352,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() claims nothing for longer than its ttl, so a restart guard that allows its ttl allows the guard", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     for (const node of it.nodes) {
       node.fault = ({ request }) => ((request.ttlMs ?? 0) > 2_000 ? { reject: new Error("too long") } : undefined);
     }
@@ -363,8 +360,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() keeps others out while it asks and takes over, also when the time of the ticket ends meanwhile", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     await it.clock.advance(withinMs - 10);
     for (const node of it.nodes) node.fault = ({ request }) => (request.takeover ? { requestMs: 40 } : undefined);
     const adoption = it.redlock.adopt(ticket);
@@ -374,8 +370,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() tells observers of failed nodes the resources of the ticket", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it, ["a", "b"]);
+    const { it, ticket } = await transferred({ resources: ["a", "b"] });
     it.node("c").fault = () => ({ reject: new Error("down") });
     const adopted = await it.clock.until(it.redlock.adopt(ticket));
     const failures = it.events.filter(([name]) => name === "nodeFailed");
@@ -385,8 +380,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() names the guard by half of the secret of the ticket", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     const [owner] = await ownersOf(it);
     await it.clock.until(it.redlock.adopt(ticket));
     const secret = owner?.slice("web:".length) as string;
@@ -395,8 +389,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() names itself in the errors of calls that ask no node", async () => {
-    const it = world(3, { maxWaiters: 1 });
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred({ options: { maxWaiters: 1 } });
     for (const node of it.nodes) node.fault = () => ({ requestMs: 10 });
     const first = it.redlock.adopt(ticket);
     expect((await errorOf(it, it.redlock.adopt(ticket))).message).toMatch(
@@ -416,8 +409,7 @@ describe("adopt()", () => {
 
   it("adopt() stops trying for the guard when its signal aborts or the Redlock closes", async () => {
     for (const isClosed of [true, false]) {
-      const it = world(3, { retryDelayMs: 400 });
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred({ options: { retryDelayMs: 400 } });
       const [other, nodes] = distantClient(it);
       for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { lose: "request" } : undefined);
       void other.adopt(ticket).catch(() => {});
@@ -434,8 +426,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() of a late ticket rejects, and the resource is free", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     await it.clock.advance(withinMs);
     expect(await it.heldOn("r")).toEqual([]);
     const error = await errorOf(it, it.otherClient().adopt(ticket));
@@ -453,8 +444,7 @@ describe("adopt()", () => {
       [40, true],
       [55, false],
     ] as const) {
-      const it = world(3, { ttlMs: 100, nodeTimeoutMs: 60 });
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred({ options: { ttlMs: 100, nodeTimeoutMs: 60 } });
       await it.clock.advance(withinMs - 10); // the question extends the ticket by the ttl
       for (const node of it.nodes) {
         node.fault = ({ method, request }) =>
@@ -470,9 +460,10 @@ describe("adopt()", () => {
   });
 
   it("adopt() works while a minority of the nodes is down", async () => {
-    const it = world(5);
-    for (const name of ["a", "b"]) it.node(name).fault = () => ({ lose: "request" });
-    const [lock, ticket] = await transferred(it);
+    const prepare = ({ node }: World) => {
+      for (const name of ["a", "b"]) node(name).fault = () => ({ lose: "request" });
+    };
+    const { it, lock, ticket } = await transferred({ nodeCount: 5, prepare });
     const adopted = await it.clock.until(it.redlock.adopt(ticket));
     expect(adopted.fence).toBeGreaterThan(lock.fence);
     expect(await it.heldOn("r")).toEqual(["c", "d", "e"]);
@@ -483,8 +474,7 @@ describe("adopt()", () => {
 
   it("adopt() can be repeated if too few nodes replied before the takeover", async () => {
     for (const method of ["acquire", "extend"]) {
-      const it = world(3);
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred();
       for (const name of ["b", "c"]) it.node(name).fault = (call) => (call.method === method ? { lose: "reply" } : {});
       const error = await errorOf(it, it.redlock.adopt(ticket));
       expect(error).toBeInstanceOf(QuorumUnreachableError);
@@ -500,8 +490,7 @@ describe("adopt()", () => {
 
   it("adopt() that fails once the takeover was sent frees the resource, and spends the ticket", async () => {
     for (const isAborted of [false, true]) {
-      const it = world(3);
-      const [, ticket] = await transferred(it);
+      const { it, ticket } = await transferred();
       const controller = new AbortController();
       for (const name of ["b", "c"])
         it.node(name).fault = ({ request }) => {
@@ -519,8 +508,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() that failed keeps others from the ticket, whose claim its late takeover may end", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     for (const node of it.nodes) {
       node.fault = ({ method, request: { takeover, resources } }) => {
         if (takeover !== undefined) return { requestMs: 1_000 };
@@ -533,15 +521,13 @@ describe("adopt()", () => {
   });
 
   it("adopt() makes an exclusive lock, whatever the mode of the Redlock", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     await it.clock.until(it.otherClient({ mode: "shared" }).adopt(ticket));
     expect(await it.clock.until(it.redlock.tryAcquire("r", { mode: "shared" }))).toBeNull();
   });
 
   it("adopt() of a ticket whose owner was changed rejects", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     const json = atob(ticket.slice("ticket1.".length).replaceAll("-", "+").replaceAll("_", "/"));
     const changed = btoa(json.replace(/.(?=",\[)/, (digit) => (digit === "0" ? "1" : "0")));
     expect(await errorOf(it, it.redlock.adopt(`ticket1.${changed}`))).toBeInstanceOf(TicketSpentError);
@@ -549,8 +535,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() lets the waiters of both processes have the lock afterwards", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     const other = it.otherClient();
     const waiting = [it.redlock, other].map((each) => each.using("r", () => {}));
     const adopted = await it.clock.until(other.adopt(ticket));
@@ -561,8 +546,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() rejects with the reason of its signal, and when the Redlock closes, and leaves nothing behind", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     for (const node of it.nodes) node.fault = () => ({ requestMs: 10, replyMs: 10 });
     const controller = new AbortController();
     const given = errorOf(it, it.redlock.adopt(ticket, { signal: controller.signal }));
@@ -581,8 +565,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() tells a configuration error", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it);
+    const { it, ticket } = await transferred();
     it.node("a").fault = () => ({ reject: new ConfigurationError("a replica", ["r"]) });
     const error = await errorOf(it, it.redlock.adopt(ticket));
     expect(error).toBeInstanceOf(ConfigurationError);
@@ -590,8 +573,7 @@ describe("adopt()", () => {
   });
 
   it("adopt() refuses what is not a ticket, without showing it", async () => {
-    const it = world(3);
-    const [, ticket] = await transferred(it, ["ü", "\u2028", "x".repeat(300)]);
+    const { it, ticket } = await transferred({ resources: ["ü", "\u2028", "x".repeat(300)] });
     const texts = [
       "",
       "r",
