@@ -195,15 +195,3 @@ describe("scan()", () => {
     expect(claims.map(({ resource }) => resource)).toEqual([expect.stringMatching(/^(\ud83d\ude00){77,78}\ud83d?…$/)]);
   });
 });
-
-test("a table that an older statement has created needs no change", async () => {
-  const older = `CREATE TABLE "older" (name text COLLATE "C" PRIMARY KEY, owner text COLLATE "C", until timestamptz NOT NULL,
-    fence bigint NOT NULL CHECK (fence BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}), waiters text[] COLLATE "C",
-    waiting_until timestamptz, watched_until timestamptz, sharers jsonb, sharers_denied_until timestamptz
-  ) WITH (fillfactor = 70)`;
-  await pool.query(older);
-  await pool.query(createTable({ table: "older" }));
-  const old = postgresNode(pool, { table: "older", wakeUps: false });
-  expect(await old.raiseFloor({ floor: 7, epoch: 2, timeoutMs })).toEqual({ floor: 7, epoch: 2 });
-  expect(await old.acquire(claim("alice", "a"))).toEqual({ granted: true, fence: 8 });
-});

@@ -199,37 +199,6 @@ describe("the fence counter of a slot", () => {
   });
 });
 
-describe("keys of earlier versions", () => {
-  const old = "holdfast:fence:{lock:r}";
-
-  test("fence counters and floors do not count, and stay as they are", async () => {
-    await client.set(old, "70", "PX", longMs);
-    await client.set("holdfast:fence:floor:lock:", "90 7");
-    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
-    expect(await node().inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
-    expect(await node().release(releaseRequest("alice"))).toEqual({ released: true });
-    expect(await client.get(old)).toBe("70");
-    expect(await client.get("holdfast:fence:floor:lock:")).toBe("90 7");
-  });
-
-  test("marks of shared locks, whose sharers have another key, exclude everybody until they expire", async () => {
-    await client.set("lock:r", Buffer.from("holdfast:shared\u00ff0:{lock:r}", "latin1"), "PX", 500);
-    await client.zadd("holdfast:sharers:{lock:r}", Date.now() + 500, "alice");
-    for (const terms of [{}, { shared: true }, { waiter: "w" }, { takeover: "alice" }]) {
-      expect(await node().acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false });
-    }
-    expect(await node().extend(extendRequest("alice", { shared: true, rejoin: true }))).toEqual({
-      held: false,
-      rejoined: false,
-    });
-    expect(await node().release(releaseRequest("alice"))).toEqual({ released: false });
-    expect(await node().inspect("r")).toMatchObject({ owner: "unknown sharers" });
-    await expect.poll(() => client.exists("lock:r")).toBe(0);
-    expect(await node().acquire(acquireRequest("bob", { shared: true }))).toMatchObject({ granted: true });
-    expect((await node().inspect("r")).sharers).toMatchObject([{ owner: "bob" }]);
-  });
-});
-
 describe("the server", () => {
   test("without the permission to publish still frees locks", async () => {
     await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
@@ -365,18 +334,6 @@ describe("a denial", () => {
     expect(await heldFor(["a", "b"], { waiter: "w" })).toEqual(["a"]);
     expect(await client.zrange(lockNames("lock:", "a").waitingList, "0", "-1")).toEqual(["w"]);
     expect(await client.exists(lockNames("lock:", "b").waitingList)).toBe(0);
-  });
-
-  test("does not name resources that the requesting owner holds", async () => {
-    await node().acquire(acquireRequest("alice", { resources: ["a"], ttlMs: 90_000 }));
-    await node().acquire(acquireRequest("bob", { resources: ["c"], ttlMs: 50_000 }));
-    for (const resources of [
-      ["a", "b"],
-      ["a", "b", "c"],
-    ]) {
-      const denied = { granted: false, retryAfterMs: expect.any(Number) };
-      expect(await node().acquire(acquireRequest("alice", { resources }))).toEqual(denied);
-    }
   });
 
   test("of a single resource names none", async () => {

@@ -72,28 +72,6 @@ describe("sqliteNode()", () => {
     database.close();
   });
 
-  test("sqliteNode() adds the floor to a file of an earlier version, and keeps its claims and counters", async () => {
-    const path = await temporaryFile();
-    const database = new Database(path);
-    database.exec(`
-      PRAGMA journal_mode = WAL;
-      CREATE TABLE holdfast_claims (
-        resource TEXT PRIMARY KEY, owner TEXT, expires_at_ms INTEGER NOT NULL, fence INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE holdfast_releases (id INTEGER PRIMARY KEY, resource TEXT NOT NULL, next TEXT) STRICT;
-      INSERT INTO holdfast_claims VALUES ('"held"', '"alice"', 8640000000000000, 40), ('"free"', NULL, 0, 41);
-    `);
-    // A process of the earlier version has the file open, and goes on.
-    const old = database.prepare("SELECT fence FROM holdfast_claims WHERE resource = ?");
-    expect(old.get('"free"')).toMatchObject({ fence: 41 });
-    const node = await openNode(path);
-    expect(await node.raiseFloor({ floor: 100, epoch: 0, timeoutMs: 5_000 })).toEqual({ floor: 100, epoch: 0 });
-    expect(await node.inspect("held")).toMatchObject({ owner: "alice", fence: 40, floor: 100 });
-    expect(await node.acquire(claimOf("bob", ["free"]))).toEqual({ granted: true, fence: 101 });
-    expect(old.get('"free"')).toMatchObject({ fence: 101 });
-    database.close();
-  });
-
   test("scan() ends after a last portion that is full", async () => {
     const node = await openNode(await temporaryFile());
     await node.acquire(claimOf("alice", Array.from({ length: 1_000 }, (_, index) => `r${index}`).sort()));
