@@ -12,11 +12,6 @@ const stormMs = 6_000;
 
 /** A change of a row, as a trigger has recorded it. */
 interface Change {
-  readonly name: string;
-  readonly old_owner: string | null;
-  readonly new_owner: string | null;
-  /** Whether the old claim had not ended. */
-  readonly alive: boolean;
   readonly old_fence: string;
   readonly new_fence: string;
   /** The claims in force when the trigger ran, by owner: x for an exclusive one, s for a shared one. */
@@ -24,30 +19,14 @@ interface Change {
   readonly new_claims: Readonly<Record<string, "x" | "s">>;
 }
 
-/** What a worker has received. */
-interface Outcome {
-  readonly owner: string;
-  readonly resources: readonly string[];
-  readonly fences: readonly number[];
-}
-
-test("24 workers on overlapping resources: no overlap, no repeated fence, no partial grant, no deadlock", () =>
-  storm("exclusive", (changes, outcomes) => {
-    checkChanges(changes);
-    checkOutcomes(outcomes, changes);
-  }));
-
 test("24 workers that read and write: no writer overlaps with another claim, nobody's claim is lost, no deadlock", () =>
-  storm("mixed", (changes) => checkSharing(changes, 50)));
+  storm("locks", 50));
 
 test("24 workers whose transactions hold the locks: no overlap, nobody's claim is lost, no deadlock", () =>
-  storm("transactions", (changes) => checkSharing(changes, 5)));
+  storm("transactions", 5));
 
-/** Lets workers claim the same resources at once, and judges the changes of the rows and what the workers received. */
-async function storm(
-  kind: "exclusive" | "mixed" | "transactions",
-  judge: (changes: readonly Change[], outcomes: readonly Outcome[]) => void,
-): Promise<void> {
+/** Lets workers claim the same resources at once, and judges the changes of the rows. */
+async function storm(kind: "locks" | "transactions", countMin: number): Promise<void> {
   // The server reports a deadlock long before the lock timeout of a statement ends it.
   const server = await startPostgresServer({ settings: { deadlock_timeout: "10ms" } });
   const { connectionString } = server;
@@ -55,15 +34,13 @@ async function storm(
   const client = new pg.Client(connectionString);
   await client.connect();
   await client.query(`
-    CREATE TABLE changes (id bigserial, name text, old_owner text, new_owner text, alive boolean, old_fence bigint,
-      new_fence bigint, old_claims jsonb, new_claims jsonb);
+    CREATE TABLE changes (id bigserial, old_fence bigint, new_fence bigint, old_claims jsonb, new_claims jsonb);
     CREATE FUNCTION claims(owner text, until timestamptz, sharers jsonb, now timestamptz) RETURNS jsonb LANGUAGE sql AS $$
       SELECT CASE WHEN owner IS NULL OR until <= now THEN '{}' WHEN sharers IS NULL THEN jsonb_build_object(owner, 'x')
         ELSE coalesce((SELECT jsonb_object_agg(key, 's') FROM jsonb_each(sharers)
           WHERE to_timestamp((value ->> 0)::bigint / 1000000.0::float8) > now), '{}') END $$;
     CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE now timestamptz = clock_timestamp(); BEGIN
-      INSERT INTO changes (name, old_owner, new_owner, alive, old_fence, new_fence, old_claims, new_claims)
-      SELECT NEW.name, OLD.owner, NEW.owner, coalesce(OLD.until > now, false), coalesce(OLD.fence, 0), NEW.fence,
+      INSERT INTO changes (old_fence, new_fence, old_claims, new_claims) SELECT coalesce(OLD.fence, 0), NEW.fence,
         claims(OLD.owner, OLD.until, OLD.sharers, now), claims(NEW.owner, NEW.until, NEW.sharers, now)
       WHERE (NEW.owner, NEW.fence, NEW.sharers) IS DISTINCT FROM (OLD.owner, OLD.fence, OLD.sharers);
       RETURN NULL;
@@ -71,19 +48,19 @@ async function storm(
     CREATE TRIGGER record AFTER INSERT OR UPDATE ON "${table}" FOR EACH ROW EXECUTE FUNCTION record();
   `);
   const seed = fuzzSeed;
-  const outcomes: Outcome[] = [];
+  let outcomes = 0;
   const processes: ChildProcess[] = [];
   const program = await bundleProgram(new URL("./fixtures/storm-workers.ts", import.meta.url));
   const start = (ms: number): Promise<unknown> => {
     const args = [connectionString, table, String(ms), String(seed + processes.length), kind];
     const child = fork(program, args, { execArgv: [] });
     processes.push(child);
-    child.on("message", (outcome: Outcome) => outcomes.push(outcome));
+    child.on("message", () => outcomes++);
     return once(child, "exit");
   };
   try {
     const ends = [start(stormMs), start(stormMs), start(stormMs)];
-    await expect.poll(() => outcomes.length, { timeout: 30_000 }).toBeGreaterThan(200);
+    await expect.poll(() => outcomes, { timeout: 30_000 }).toBeGreaterThan(200);
     processes[0]?.kill("SIGKILL"); // in the middle of its requests
     ends.push(start(stormMs / 2));
     processes[1]?.kill("SIGSTOP");
@@ -96,7 +73,7 @@ async function storm(
     await Promise.all(ends);
     const { rows: changes } = await client.query<Change>("SELECT * FROM changes ORDER BY id");
     expect(await server.log()).not.toContain("deadlock detected");
-    judge(changes, outcomes);
+    checkSharing(changes, countMin);
   } catch (error) {
     throw new Error(`with seed ${seed}`, { cause: error });
   } finally {
@@ -109,43 +86,6 @@ async function storm(
 /** Whether a claim was made to take over from this owner. */
 function isSuccessor(owner: string, predecessor: string): boolean {
   return owner.endsWith(`after ${predecessor.slice(0, 36)}`);
-}
-
-/** An owner is replaced only when its claim has ended, or by a takeover; each owner has a higher fence than the last. */
-function checkChanges(changes: readonly Change[]): void {
-  const granted = changes.filter(({ old_owner, new_owner }) => new_owner !== null && new_owner !== old_owner);
-  expect(granted.length).toBeGreaterThan(1_000);
-  for (const change of granted) {
-    const isTakeover = change.old_owner !== null && change.new_owner && isSuccessor(change.new_owner, change.old_owner);
-    if (change.old_owner !== null && !isTakeover) expect(change.alive, JSON.stringify(change)).toBe(false);
-    expect(Number(change.new_fence), JSON.stringify(change)).toBeGreaterThan(Number(change.old_fence));
-  }
-  for (const change of changes) expect(Number(change.new_fence)).toBeGreaterThanOrEqual(Number(change.old_fence));
-}
-
-/** A grant covers all resources under one fence, which no other owner has; a denial covers none. */
-function checkOutcomes(outcomes: readonly Outcome[], changes: readonly Change[]): void {
-  /** The resources of each owner and fence. A copy of a request may be granted again when the claim has ended. */
-  const granted = new Map<string, Map<number, string[]>>();
-  for (const { name, new_owner, old_fence, new_fence } of changes) {
-    if (new_owner === null || Number(new_fence) === Number(old_fence)) continue;
-    const fences = granted.get(new_owner) ?? new Map<number, string[]>();
-    granted.set(new_owner, fences);
-    fences.set(Number(new_fence), [...(fences.get(Number(new_fence)) ?? []), name]);
-  }
-  const holders = new Map<string, string>();
-  for (const { owner, resources, fences } of outcomes) {
-    const claims = granted.get(owner) ?? new Map<number, string[]>();
-    expect([...claims.keys()].sort(), `fences of ${owner}`).toEqual([...new Set(fences)].sort());
-    for (const [fence, names] of claims) {
-      expect(names.sort(), `claims of ${owner}`).toEqual([...resources]);
-      for (const name of names) {
-        const key = `${name} ${fence}`;
-        expect(holders.get(key) ?? owner, `the owner with fence ${fence} of ${name}`).toBe(owner);
-        holders.set(key, owner);
-      }
-    }
-  }
 }
 
 /** A new claim replaces none but the one that it takes over. A writer is alone and has a higher fence, readers meet no writer. */

@@ -31,23 +31,6 @@ test("postgresNode() keeps claims, counters and exclusion while its server is ki
   await storm.expectExclusion(annotate, "3 kills with fsync");
 });
 
-test("postgresNode() keeps exclusion while an administrator terminates its connections", async ({ annotate }) => {
-  const server = await startServer();
-  const { pool } = openClient(server.connectionString);
-  const storm = startStorm(server);
-  let terminated = 0;
-  for (let times = 0; times < 25; times++) {
-    await storm.grants(12);
-    const { rowCount } = await pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 5`,
-    );
-    terminated += rowCount ?? 0;
-  }
-  await storm.expectExclusion(annotate, `${terminated} connections terminated`);
-  expect(terminated).toBeGreaterThan(25);
-});
-
 test("postgresNode() keeps exclusion while its server freezes for longer than the ttl", async ({ annotate }) => {
   const server = await startServer();
   const storm = startStorm(server);
