@@ -309,20 +309,6 @@ describe("the identification of the server", () => {
 });
 
 describe("a node", () => {
-  test("votes on each run of a server only if it is the first", async () => {
-    const servers: ServerVotes = new Map();
-    const [a, b, c] = [identified("a", "1"), identified("b", "1"), identified("c", "2")] as const;
-    expect(await vote(a, servers)).toBe("yes");
-    expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
-    expect(await vote(c, servers)).toBe("yes");
-    expect(await vote(a, servers)).toBe("yes");
-    expect(await vote(b, servers)).toEqual(sameAs("a", "1"));
-    expect([...servers]).toEqual([
-      ["run_id 1", { node: "a" }],
-      ["run_id 2", { node: "c" }],
-    ]);
-  });
-
   test("rejects a claim in time if it turns out to be on the server of another, which votes elsewhere meanwhile", async () => {
     const servers: ServerVotes = new Map();
     const [a, b] = [identified("a", "1"), identified("b", "1")];
@@ -333,23 +319,6 @@ describe("a node", () => {
     expect(await vote(a, new Map())).toBe("yes");
     open();
     await expect(claimed).rejects.toBeInstanceOf(ConfigurationError);
-  });
-
-  test("frees its former server for claims that start later, not for earlier ones", async () => {
-    const servers: ServerVotes = new Map();
-    const [a, b] = [identified("a", "1"), identified("b", "1")];
-    expect(await vote(a, servers)).toBe("yes");
-    const { opened, open } = gate();
-    b.server.grant = () => opened;
-    const early = claim(b, servers).catch((reason: unknown) => reason);
-    await moment();
-
-    await move(a, "2", servers);
-    open();
-    expect(await early).toMatchObject({ message: "it is the server that a has just left (run_id 1)" });
-    expect(await early, "trying again helps").not.toBeInstanceOf(ConfigurationError);
-    expect(await vote(b, servers)).toBe("yes");
-    expect(Object.fromEntries(servers)).toMatchObject({ "run_id 1": { node: "b" }, "run_id 2": { node: "a" } });
   });
 
   test("votes again after it has swapped servers with another", async () => {

@@ -80,27 +80,6 @@ describe("check()", () => {
     expect(join({ fence: 1 })).toHaveLength(1);
   });
 
-  it.each([
-    ["shared", "exclusive", 1],
-    ["exclusive", "shared", 1],
-    ["shared", "shared", 0],
-  ] as const)(
-    "check() judges a lock that is %s next to one that is %s, with the same token",
-    (first, second, count) => {
-      const together = { fence: 1, seenValid: { fromMs: 15, untilMs: 18 } };
-      const locks = [lock("1.1", { mode: first }), later("2.1", { ...together, mode: second })];
-      const checkers = check({ ...uneventful, locks }).map(({ checker }) => checker);
-      expect(checkers).toEqual(count === 0 ? [] : ["mutual exclusion", "fence order"]);
-    },
-  );
-
-  it("check() finds a shared lock with a smaller token than one that was granted before it was requested", () => {
-    const locks = [lock("1.1", { mode: "shared" }), later("2.1", { mode: "shared", fence: 0 })];
-    expect(found({ locks })).toEqual([
-      "40 fence order: lock 2.1, requested after lock 1.1 was granted, has the smaller token on stock: 0 after 1",
-    ]);
-  });
-
   it("check() allows any order of tokens only if a node that lost its counters voted before it was healed, and until then", () => {
     const judge = (startedAtMs: number, votesFromMs: number | undefined): string[] => {
       const times = { startedAtMs, grantedAtMs: startedAtMs + 1, seenValid: undefined };

@@ -168,28 +168,10 @@ describe("many locks at once", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("acquire() passes on the permit when its signal aborts just then", async () => {
-    const controllers = names.map(() => new AbortController());
-    const { clock, redlock } = countedWorld({
-      observer: {
-        attemptSettled({ resources: [name] }) {
-          const index = names.indexOf(name as string);
-          if (index < callsMax) controllers[index + callsMax]?.abort(new Error("enough"));
-        },
-      },
-    });
-    const calls = names.map((name, index) => redlock.acquire(name, { signal: controllers[index]?.signal }));
-    const outcomes = await clock.until(Promise.allSettled(calls));
-    const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
-    expect(locks).toHaveLength(names.length - callsMax);
-    await clock.until(releaseEach(locks));
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   it("acquire() times out while it waits for a permit and no node replies", async () => {
     const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 1000 });
     for (const node of nodes) node.fault = () => ({ lose: "request" });
-    const calls = Array.from({ length: 1000 }, (_, index) => redlock.acquire(`r${index}`));
+    const calls = names.map((name) => redlock.acquire(name));
     const outcomes = await clock.until(Promise.allSettled(calls), 1050);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ status: "rejected" });
     expect(clock.monotonicMs()).toBeLessThanOrEqual(1050);
@@ -197,17 +179,5 @@ describe("many locks at once", () => {
     const locks = await clock.until(lockEach(redlock));
     await clock.until(releaseEach(locks));
     expect(clock.pendingTimers).toBe(0);
-  });
-
-  it("acquire() gets permits in order of the calls, ahead of later ones", async () => {
-    const { clock, redlock, most, nodes } = countedWorld();
-    const work = async (name: string): Promise<void> => {
-      for (let round = 0; round < 3; round++) await (await redlock.acquire(`${name}:${round}`)).release();
-    };
-    await clock.until(Promise.all(names.map(work)));
-    expect(most()).toBe(callsMax);
-    const asked = nodes[0]?.calls.filter(({ method }) => method === "acquire") ?? [];
-    const first = asked.slice(0, names.length).map(({ request }) => request.resources[0]);
-    expect(first).toEqual(names.map((name) => `${name}:0`));
   });
 });
