@@ -10,7 +10,7 @@ import { codeTheme } from "../src/pages/code-theme.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { anchorOptions } from "../src/pages/options.ts";
-import { notPages, pageOf } from "../src/pages/routes.ts";
+import { notInSmallSite, notPages, pageOf } from "../src/pages/routes.ts";
 import { renderForSearch, searchOptions } from "../src/pages/search.ts";
 import { descriptionOf, writePicture } from "../src/pages/shared.ts";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
@@ -18,6 +18,9 @@ import { referenceModules } from "../src/reference-symbols.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const reference = referenceModules(root);
+
+/** Whether to build only the first page, the playground and a guide: in half of the time, for tests of a change. */
+const isSmall = process.env.SITE_SMALL === "1";
 
 /** Pages outside this package cannot resolve Vue, which the bundle of the build's server imports at run time. */
 const externalVue: Plugin = {
@@ -75,7 +78,8 @@ interface Manifest {
 /** The site's pages are the Markdown files of the repository, where they are. */
 export default defineConfig({
   srcDir: root,
-  srcExclude: [...notPages],
+  srcExclude: [...notPages, ...(isSmall ? notInSmallSite : [])],
+  ignoreDeadLinks: isSmall,
   rewrites: pageOf,
   outDir: resolve(import.meta.dirname, "dist"),
   cacheDir: resolve(import.meta.dirname, "../node_modules/.cache/vitepress"),

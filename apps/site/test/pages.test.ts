@@ -16,25 +16,14 @@ interface Complaints {
   readonly tooWide: string[];
 }
 
-/** What `pnpm test` opens; nightly, every page is opened. */
-const onePageOfEachKind = [
-  "/",
-  "/memory/",
-  "/semaphore",
-  "/evidence/chaos/",
-  "/reference/core/",
-  "/source/docs/decisions",
-];
-
 const none: Complaints = { errors: [], failedRequests: [], foreignRequests: [], tooWide: [] };
 
 test("pages load without an error, a failed request or a foreign request, and fit into 360 pixels", async () => {
   const site = await builtSite();
   const context = await open({ viewport: { width: 360, height: 740 } });
-  const all = (await builtPages()).map(({ route }) => route).filter((route) => route !== "/404");
-  expect(all.length).toBeGreaterThan(100);
-  const routes = isNightly ? all : onePageOfEachKind;
-  expect(all).toEqual(expect.arrayContaining(routes));
+  const routes = (await builtPages()).map(({ route }) => route).filter((route) => route !== "/404");
+  expect(routes).toEqual(expect.arrayContaining(["/", "/guarantees", "/playground"]));
+  if (isNightly) expect(routes.length).toBeGreaterThan(100);
   const complaints = structuredClone(none);
   const next = routes.values();
   const work = async () => {

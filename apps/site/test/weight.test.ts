@@ -10,7 +10,7 @@ const open = useBrowser();
 const pages = [
   { route: "/playground", shows: "[data-playground][data-state=ready]", loads: "/assets/worker" },
   { route: "/", shows: ".vp-doc", loads: "/assets/index.md" },
-  { route: "/semaphore", shows: ".vp-doc", loads: "/assets/semaphore.md" },
+  { route: "/guarantees", shows: ".vp-doc", loads: "/assets/guarantees.md" },
 ];
 
 test.each(pages)("$route, with all that it loads, is below 150 kB, gzipped", async ({ route, shows, loads }) => {

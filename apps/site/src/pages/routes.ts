@@ -31,6 +31,16 @@ export const notPages: readonly string[] = [
   "scripts/*/**",
 ];
 
+/** The pages that a small site does without, as globs. */
+export const notInSmallSite: readonly string[] = [
+  "*.md",
+  "{packages,scripts,spec}/**",
+  "apps/!(site)/**",
+  "apps/site/{reference,pages/source}/**",
+  "docs/*/**",
+  "docs/!(guarantees).md",
+];
+
 /** Whether a file of the repository is a page. */
 export function isPage(file: string): boolean {
   const isTemplate = file.includes("[");

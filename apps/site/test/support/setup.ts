@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { isNightly } from "@holdfast/testkit";
 import { findChromium } from "@holdfast/testkit/find-chromium";
 import { type BrowserServer, chromium } from "playwright-core";
 import sirv from "sirv";
@@ -54,13 +55,14 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   };
 }
 
-/** Builds the site as `pnpm site:build` does, unless `SITE_BUILT` says that it is built. */
+/** Builds the site as `pnpm site:build` does, or a small one, unless `SITE_BUILT` says that it is built. */
 async function buildSite(signal: AbortSignal): Promise<void> {
   if (process.env.SITE_BUILT) return;
   // A production build, though vitest says that this is a test.
-  const options = { env: { ...process.env, NODE_ENV: "production" }, signal, maxBuffer: 2 ** 24 };
+  const env = { ...process.env, NODE_ENV: "production", ...(!isNightly && { SITE_SMALL: "1" }) };
+  const options = { env, signal, maxBuffer: 2 ** 24 };
   const run = promisify(execFile);
-  await run(join(root, "node_modules/.bin/tsx"), ["scripts/reference.ts"], { ...options, cwd: root });
+  if (isNightly) await run(join(root, "node_modules/.bin/tsx"), ["scripts/reference.ts"], { ...options, cwd: root });
   await run(join(app, "node_modules/.bin/vitepress"), ["build"], { ...options, cwd: app });
 }
 
