@@ -11,6 +11,7 @@ export { type RedisServer, type RedisServerOptions, startRedisServer } from "./r
 export type { TlsEndpoint } from "./redis-tls.ts";
 export { reusedConnections } from "./reused-connections.ts";
 export { mountSmallDisk } from "./small-disk.ts";
+export { stall } from "./stall.ts";
 export {
   corrupting,
   endingAfter,

@@ -1,5 +1,6 @@
 import { stat } from "node:fs";
 import { Redlock } from "@holdfast/core";
+import { stall } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { type Tools, warmUp } from "../adapter-tools.ts";
 import { acquireRequest, releaseRequest } from "../requests.ts";
@@ -59,8 +60,4 @@ export function stalledProcess({ server, connected }: Tools): void {
 /** Resolves at a point where timers run before the writes of a later `setImmediate`. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function stall(ms: number): void {
-  for (const endMs = performance.now() + ms; performance.now() < endMs; );
 }
