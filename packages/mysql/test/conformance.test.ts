@@ -1,6 +1,29 @@
-import { describeLockNode } from "@holdfast/conformance";
-import { serverOfFile, subjectsOver } from "./servers.ts";
+import { describeLockNode, essentialTests } from "@holdfast/conformance";
+import { isNightly } from "@holdfast/testkit";
+import mysql from "mysql2/promise";
+import { mysqlNode } from "../src/index.ts";
+import { freshTable, rivalModule, serverOfFile, subjectsOver } from "./servers.ts";
 
 const server = await serverOfFile();
+/** Nightly, everything runs. */
+const slice = isNightly ? {} : { only: essentialTests };
 
-describeLockNode("mysqlNode() over a pool of mysql2/promise", { create: subjectsOver(server) });
+describeLockNode("mysqlNode() over a pool of mysql2/promise", { ...slice, create: subjectsOver(server) });
+describeLockNode("mysqlNode() over a connection of mysql2/promise", {
+  ...slice,
+  noServer: "a connection of mysql2 does not connect again",
+  create: async () => {
+    const options = { table: await freshTable(server.uri) };
+    const connections = await Promise.all([server.uri, server.uri].map((uri) => mysql.createConnection(uri)));
+    const [node, rival] = connections.map((connection) => mysqlNode(connection, options));
+    if (node === undefined || rival === undefined) throw new Error("two nodes");
+    return {
+      node,
+      rival,
+      rivalModule: await rivalModule({ uri: server.uri, ...options }),
+      close: async () => {
+        await Promise.all(connections.map((connection) => connection.end()));
+      },
+    };
+  },
+});
