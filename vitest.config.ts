@@ -100,7 +100,7 @@ function projectOf(name: string, { folders, test }: (typeof special)[string]): U
 const projects = Object.entries({ ...special, common }).flatMap(([name, project]) => projectOf(name, project));
 
 const isLong = ({ moduleId }: TestSpecification): boolean =>
-  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|conformance\/test\/readme|apps\/site\/test\/[a-z-]+\.test/.test(
+  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|apps\/site\/test\/[a-z-]+\.test/.test(
     moduleId,
   );
 

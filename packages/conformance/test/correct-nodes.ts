@@ -150,6 +150,7 @@ const nodes = [completeNode, bareNode, limitedNode, exclusiveNode, smallNode, re
 /** All nodes that must pass the suite. */
 export const correctNodes: readonly CorrectNode[] = [
   ...nodes,
-  ...(isNightly ? nodes : [completeNode]).map((node) => sharing(node, 1)),
+  // In `pnpm test`, the memory node itself passes the suite with shared counters.
+  ...(isNightly ? nodes : []).map((node) => sharing(node, 1)),
   ...(isNightly ? [3, 16_384] : []).map((counters) => sharing(completeNode, counters)),
 ];

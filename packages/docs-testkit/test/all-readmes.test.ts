@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { isNightly } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
 import { readmeExamples, runExample } from "../src/index.ts";
 
@@ -51,8 +52,11 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   ],
 };
 
-/** The example of this package is a test file, which the package runs in its own tests. */
-const testedElsewhere = ["conformance"];
+/**
+ * The example of the suite is a test file, which its package runs in its own tests. Those of the simulation run many worlds,
+ * as its other tests do.
+ */
+const testedElsewhere = ["conformance", ...(isNightly ? [] : ["simulation"])];
 
 async function timelineOfSimulation(): Promise<string> {
   const page = await readFile(`${packages}simulation/README.md`, "utf8");

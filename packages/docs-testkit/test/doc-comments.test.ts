@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { runExample } from "../src/index.ts";
 
@@ -16,7 +17,7 @@ const runnable = [
   "memory",
   "nest",
   "opentelemetry",
-  "simulation",
+  ...(isNightly ? ["simulation"] : []), // many worlds
   "web-locks",
 ];
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errors, type Step, System, steps, written } from "./histories.ts";
 
-fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 1_000 : 100 });
+fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 1_000 : 30 });
 
 function play(some: readonly Step[], offsetsMs: readonly number[]): System {
   const system = new System(offsetsMs);

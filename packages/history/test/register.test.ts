@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Access, Register } from "../src/register.ts";
 
-fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 50_000 : 3_000 });
+fc.configureGlobal({ seed: fuzzSeed, numRuns: isNightly ? 50_000 : 1_500 });
 
 /** An access that is never answered has the answer at Infinity. */
 function isUncertain({ answeredAtMs }: Access): boolean {

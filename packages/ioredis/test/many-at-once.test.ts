@@ -1,5 +1,5 @@
 import { type Lock, Redlock, type RedlockOptions } from "@holdfast/core";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { isNightly, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ioredisNode } from "../src/index.ts";
@@ -59,16 +59,19 @@ describe("thousands of operations at once on healthy servers", { timeout: 120_00
     await expectNoLocks();
   });
 
-  test("four thousand locks are extended although all servers stop for three seconds", async () => {
-    const redlock = open();
-    const locks = await lockMany(redlock, "stopped", 4_000);
-    for (const server of servers) server.pause();
-    const extended = Promise.allSettled(locks.map((lock) => lock.extend()));
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    for (const server of servers) server.resume();
-    expect((await extended).filter(({ status }) => status === "rejected")).toEqual([]);
-    await releaseAll(locks);
-    await redlock.close();
-    await expectNoLocks();
-  });
+  // In `pnpm test`, core is tested with nodes that are silent for a while, on a virtual clock.
+  if (isNightly) {
+    test("four thousand locks are extended although all servers stop for three seconds", async () => {
+      const redlock = open();
+      const locks = await lockMany(redlock, "stopped", 4_000);
+      for (const server of servers) server.pause();
+      const extended = Promise.allSettled(locks.map((lock) => lock.extend()));
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      for (const server of servers) server.resume();
+      expect((await extended).filter(({ status }) => status === "rejected")).toEqual([]);
+      await releaseAll(locks);
+      await redlock.close();
+      await expectNoLocks();
+    });
+  }
 });

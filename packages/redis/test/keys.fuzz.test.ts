@@ -36,7 +36,7 @@ describe("keys of any names", { timeout: 60_000 }, () => {
         expect(key).toBe(isGood ? `${prefix}${name}` : undefined);
         if (key !== undefined) expect(Buffer.from(key).toString()).toBe(key);
       }),
-      { numRuns: isNightly ? 2_000 : 500 },
+      { numRuns: isNightly ? 2_000 : 200 },
     );
   });
 
@@ -56,7 +56,7 @@ describe("keys of any names", { timeout: 60_000 }, () => {
           expect([fence, waitingList, sharers].map(clusterSlot)).toEqual(Array(3).fill(clusterSlot(lock)));
         }
       }),
-      { numRuns: isNightly ? 2_000 : 500 },
+      { numRuns: isNightly ? 2_000 : 200 },
     );
   });
 });
@@ -82,7 +82,7 @@ describe("parseOptions() with any values", { timeout: 60_000 }, () => {
         if (isAllowed) expect(parse).not.toThrow();
         else expect(parse).toThrow(new RegExp(`^${option} must`));
       }),
-      { numRuns: isNightly ? 2_000 : 500 },
+      { numRuns: isNightly ? 2_000 : 200 },
     );
   });
 

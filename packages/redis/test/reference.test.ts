@@ -218,6 +218,6 @@ test("redisNode() answers random histories as the memory node does, and names th
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
       expect(await differenceIn(steps, subscriber)).toBeUndefined();
     }),
-    { numRuns: isNightly ? 600 : 100, seed: fuzzSeed },
+    { numRuns: isNightly ? 600 : 50, seed: fuzzSeed },
   );
 });

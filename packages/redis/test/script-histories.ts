@@ -194,7 +194,7 @@ const anyStep = oneOf<ScriptStep>([
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });
 
 /** The number of histories in a test. */
-export const historyCount: number = isNightly ? 500 : 120;
+export const historyCount: number = isNightly ? 500 : 60;
 
 /** A server, with a second connection that receives keyspace events and messages. */
 export interface Stage {

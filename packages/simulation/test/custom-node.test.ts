@@ -49,7 +49,7 @@ describe("createNode", () => {
       const { acquire, extend, release } = memoryNode({ name, clock, fenceTtlMs: Infinity });
       return { name, acquire, extend, release };
     };
-    expect(await violationsOf(createNode, isNightly ? 40 : 15)).toBe("");
+    expect(await violationsOf(createNode, isNightly ? 40 : 8)).toBe("");
   });
 
   /** Remembers the owner of each resource, and releases for whoever asks. */

@@ -7,6 +7,7 @@ import {
   simulate,
   simulateSeeds,
 } from "@holdfast/simulation";
+import { isNightly } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { client, lines, update } from "./scenes.ts";
 
@@ -24,7 +25,7 @@ describe("simulate()", () => {
     "simulate() gives the same history each time for a seed with %s faults",
     async (faults) => {
       const timeline = { timeline: true };
-      const seeds = [1, 2, 3, 4];
+      const seeds = isNightly ? [1, 2, 3, 4] : [1, 2];
       const first: unknown[] = [];
       for (const seed of seeds) first.push(facts(await simulate(drawScenario(faults, seed), timeline)));
       for (const seed of seeds.toReversed()) {

@@ -1,11 +1,11 @@
 import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
-import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import { FaultyNode, fuzzSeed, isNightly, VirtualClock } from "@holdfast/testkit";
 import { createLockManager } from "@holdfast/web-locks";
 import { describe, expect, it } from "vitest";
 import { play, scriptOf, specified } from "./script.ts";
 
-const managers = 20;
+const managers = isNightly ? 20 : 5;
 /** They run at once, with names of their own. */
 const programsPerManager = 10;
 

@@ -1,4 +1,3 @@
-import { isNightly } from "@holdfast/testkit";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { afterAll, describe, expect, test } from "vitest";
 import { inStores, storePairs } from "../src/contenders/index.ts";
@@ -10,26 +9,23 @@ const stores = createStores(cleanup);
 afterAll(() => cleanup.run());
 
 describe.each(inStores)("$name", ({ name, load, settings, store }) => {
-  test.each(isNightly ? [true, false] : [false])(
-    "excludes another client until the release, synced: %s",
-    async (isSynced) => {
-      const connect = await load();
-      const { addresses } = await stores(store as "redis", isSynced);
-      const [first, second] = [await connect(addresses, settings), await connect(addresses, settings)];
-      const release = await first.acquire(name);
-      let isReleased = false;
-      const acquired = second.acquire(name).then((releaseSecond) => {
-        expect(isReleased).toBe(true);
-        return releaseSecond();
-      });
-      await (await first.acquire(`${name}, another`))();
-      isReleased = true;
-      await release();
-      await acquired;
-      await (await first.acquire(name))();
-      await Promise.all([first.close(), second.close()]);
-    },
-  );
+  test.each([true, false])("excludes another client until the release, synced: %s", async (isSynced) => {
+    const connect = await load();
+    const { addresses } = await stores(store as "redis", isSynced);
+    const [first, second] = [await connect(addresses, settings), await connect(addresses, settings)];
+    const release = await first.acquire(name);
+    let isReleased = false;
+    const acquired = second.acquire(name).then((releaseSecond) => {
+      expect(isReleased).toBe(true);
+      return releaseSecond();
+    });
+    await (await first.acquire(`${name}, another`))();
+    isReleased = true;
+    await release();
+    await acquired;
+    await (await first.acquire(name))();
+    await Promise.all([first.close(), second.close()]);
+  });
 });
 
 test.each(storePairs)(
