@@ -41,6 +41,9 @@ const seededRandom = join(root, "scripts/lib/seeded-random.ts");
 /** Whether a disk in memory has room for the files of some servers: containers often have little. */
 const hasMemoryDisk = existsSync("/dev/shm") && statfsSync("/dev/shm").bavail * statfsSync("/dev/shm").bsize > 2 ** 30;
 
+/** For tests of servers that sync each change to the disk, which takes milliseconds on a real one. */
+const inMemory: UserWorkspaceConfig["test"] = { env: hasMemoryDisk ? { TMPDIR: "/dev/shm" } : {} };
+
 /** The tests that need settings of their own, by the name of their project. */
 const special: Readonly<Record<string, { folders: readonly string[]; test: UserWorkspaceConfig["test"] }>> = {
   core: {
@@ -53,18 +56,13 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
   },
   // While it runs, a simulation draws from a seed by `Math.random`: nothing that other tests have left behind may do so.
   simulation: { folders: ["apps/simulate", "packages/simulation"], test: {} },
-  // Each change is synced to the disk, which takes milliseconds on a real one. Nightly, PostgreSQL has one: statements that
-  // look first and claim later are caught sooner there.
-  "in-memory": {
-    folders: [
-      "apps/custom-adapter",
-      "packages/etcd",
-      "packages/mysql",
-      ...(isNightly ? [] : ["packages/postgres"]),
-      "packages/sqlite",
-    ],
-    test: { env: hasMemoryDisk ? { TMPDIR: "/dev/shm" } : {} },
-  },
+  // Nightly, PostgreSQL has a real disk: statements that look first and claim later are caught sooner there.
+  ...(isNightly && {
+    "in-memory": {
+      folders: ["apps/custom-adapter", "packages/etcd", "packages/mysql", "packages/sqlite"],
+      test: inMemory,
+    },
+  }),
   // Like a process whose output is no terminal.
   cli: {
     folders: ["packages/cli"],
@@ -85,7 +83,10 @@ const allFolders = ["packages", "apps"].flatMap((parent) =>
  * All other tests share a project. A process, and the modules that it has loaded, serves the files of one project: those of
  * each package would take a tenth of all CPU time.
  */
-const common = { folders: [...allFolders, "scripts"].filter((folder) => !specialFolders.includes(folder)), test: {} };
+const common = {
+  folders: [...allFolders, "scripts"].filter((folder) => !specialFolders.includes(folder)),
+  test: isNightly ? {} : inMemory,
+};
 
 const here = relative(root, process.cwd());
 

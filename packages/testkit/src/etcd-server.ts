@@ -123,6 +123,7 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
   if (options.tls === "mutual") tlsArgs.push("--client-cert-auth", "--trusted-ca-file", tls?.certPath as string);
   const args = [
     ...["--name", `member-${index}`, "--data-dir", join(directory, "data"), "--logger", "zap", "--log-level", "error"],
+    ...["--bcrypt-cost", "4"], // of passwords, which tests need not protect
     ...["--listen-client-urls", urls, "--advertise-client-urls", urls],
     ...["--listen-peer-urls", `http://127.0.0.1:${peer}`],
     ...(options.maxTxnOps === undefined ? [] : ["--max-txn-ops", String(options.maxTxnOps)]),
