@@ -16,9 +16,8 @@ import {
 import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
-import { clusterSlot, fenceKey, lockKey, sharersKey, slotCount, slotsError, waitingListKey } from "./keys.ts";
-import type { CallTemplate, Operation, OperationRecord } from "./operation.ts";
-import { hashOf } from "./pending-claims.ts";
+import { clusterSlot, fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
+import type { Operation, OperationRecord } from "./operation.ts";
 import {
   assertCallId,
   newCallId,
@@ -56,8 +55,8 @@ export class Encoder {
   readonly #prefix: string;
   readonly #restartGuardMs: number;
   readonly #isCluster: boolean;
-  /** The keys of the fence counters that have been used, by slot. */
-  readonly #fenceKeys = new Array<string | undefined>(slotCount).fill(undefined);
+  /** The words of the latest call. */
+  #latest = noTemplate;
 
   constructor(prefix: string, restartGuardMs: number, isCluster: boolean) {
     this.#prefix = prefix;
@@ -119,61 +118,58 @@ export class Encoder {
       throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
     }
     let commonKey: string | undefined;
-    if (isCommon && name === "acquire") commonKey = this.#fenceKeyOf(clusterSlot(key));
+    if (isCommon && name === "acquire") commonKey = fenceKey(this.#prefix, clusterSlot(key));
     else if (isCommon) commonKey = name === "release" ? waitingListKey(key, clusterSlot(key)) : key;
     const isClaim = name === "acquire" || name === "extend";
-    const ownerHash = hashOf(owner);
-    return { name, resources, isClaim, owner, ownerHash, key, commonKey, fields, read, template: noTemplate };
+    return { name, resources, isClaim, owner, key, commonKey, fields, read };
   }
 
   /** Returns the call that runs the operations of one node in this order: of the common script if it may do them all. */
   call(operations: readonly Operation[]): EncodedCall {
-    const first = (operations[0] as Operation).record;
-    const { records } = first.template;
+    const { records } = this.#latest;
     let script = commonScript;
+    let hasClaims = false;
     let isRepeated = records.length === operations.length;
     for (let index = 0; index < operations.length; index++) {
       const { record, isCommon } = operations[index] as Operation;
       if (!isCommon) script = lockScript;
-      isRepeated = isRepeated && record === records[index];
+      hasClaims ||= record.isClaim;
+      isRepeated &&= record === records[index];
     }
-    if (!isRepeated || first.template.script !== script) first.template = this.#templateOf(operations, script);
-    return new EncodedCall(operations, first.template);
+    if (!isRepeated || this.#latest.script !== script) this.#latest = this.#templateOf(operations, script);
+    return new EncodedCall(operations, hasClaims, this.#latest);
   }
 
   #templateOf(operations: readonly Operation[], script: Script): CallTemplate {
     const isCommon = script === commonScript;
     const records: OperationRecord[] = [];
-    const words: string[] = [];
-    for (const { record } of operations) {
+    const words = ["EVALSHA", script.sha, ""];
+    for (let index = 0; index < operations.length; index++) {
+      const { record } = operations[index] as Operation;
       records.push(record);
       if (isCommon) words.push(record.key, record.commonKey as string);
       else this.#addLockScriptKeys(words, record.resources);
     }
-    const keyCount = words.length;
+    words[keyCountAt] = String(words.length - firstKeyAt);
     const callId = newCallId();
-    words.push(String(callId), live.repeat(records.length));
+    const marksAt = words.push(String(callId), live.repeat(records.length)) - 1;
     if (!isCommon) words.push(String(this.#restartGuardMs));
-    for (const { name, resources, fields } of records) {
+    for (let index = 0; index < records.length; index++) {
+      const { name, resources, fields } = records[index] as OperationRecord;
       words.push(name);
       if (!isCommon) words.push(String(resources.length));
       const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
-      for (let index = 0; index < fieldCount; index++) words.push(fields[index] as string);
+      for (let field = 0; field < fieldCount; field++) words.push(fields[field] as string);
     }
-    return { records, script, callId, keyCount, words, text: "", textOf: "" };
+    return { records, script, callId, words, marksAt, text: undefined };
   }
 
   #addLockScriptKeys(words: string[], resources: readonly string[]): void {
     for (const resource of resources) {
       const lock = this.#prefix + resource;
       const slot = clusterSlot(lock);
-      words.push(lock, this.#fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
+      words.push(lock, fenceKey(this.#prefix, slot), waitingListKey(lock, slot), sharersKey(lock, slot));
     }
-  }
-
-  #fenceKeyOf(slot: number): string {
-    this.#fenceKeys[slot] ??= fenceKey(this.#prefix, slot);
-    return this.#fenceKeys[slot];
   }
 }
 
@@ -193,53 +189,79 @@ function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Req
   };
 }
 
+/**
+ * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
+ * equal, and encoded once.
+ */
+interface CallTemplate {
+  readonly records: readonly OperationRecord[];
+  readonly script: Script;
+  /** A number that the reply must repeat, so that the reply to another call is recognised. */
+  readonly callId: number;
+  /** The whole command: its keys, the call id, the marks of operations of which none is given up, and the other arguments. */
+  readonly words: readonly string[];
+  readonly marksAt: number;
+  /** The words in the Redis protocol, once they have been encoded. */
+  text: string | undefined;
+}
+
+const keyCountAt = 2;
+const firstKeyAt = 3;
 const noOperations: readonly Operation[] = [];
-const noTemplate = { records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" };
+const noTemplate: CallTemplate = {
+  ...{ records: [], script: commonScript, callId: 0, words: [], marksAt: 0, text: undefined },
+};
 
 const live = ".";
 const struckOut = "x";
 
 /** A script call that runs operations of one node. */
 export class EncodedCall implements ScriptCall {
-  readonly firstKey: string;
-  readonly keyCount: number;
   operations: readonly Operation[];
-  template: CallTemplate;
+  readonly hasClaims: boolean;
+  #template: CallTemplate;
   /** The marks of the operations, once they have been read or have changed. */
   #marks: Buffer | undefined;
+  /** Where it is among the calls with pending claims. */
+  position = 0;
 
-  constructor(operations: readonly Operation[], template: CallTemplate) {
-    this.firstKey = template.words[0] as string;
-    this.keyCount = template.keyCount;
+  constructor(operations: readonly Operation[], hasClaims: boolean, template: CallTemplate) {
     this.operations = operations;
-    this.template = template;
-    for (const operation of operations) {
-      operation.call = this;
-      operation.wasSent = true;
-    }
+    this.hasClaims = hasClaims;
+    this.#template = template;
+  }
+
+  get script(): Script {
+    return this.#template.script;
+  }
+
+  get firstKey(): string {
+    return this.#template.words[firstKeyAt] as string;
+  }
+
+  get keyCount(): number {
+    return this.#template.marksAt - firstKeyAt - 1;
   }
 
   keysAndArguments(): (string | Buffer)[] {
-    const words: (string | Buffer)[] = [...this.template.words];
-    words[this.keyCount + 1] = this.#ownMarks();
-    return words;
+    const { words, marksAt } = this.#template;
+    const own: (string | Buffer)[] = words.slice(firstKeyAt);
+    own[marksAt - firstKeyAt] = this.#ownMarks();
+    return own;
   }
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
-    const { template } = this;
-    const { keyCount, words } = template;
-    if (this.#marks !== undefined) {
-      return encodeCommand([command, script, String(keyCount), ...this.keysAndArguments()]);
+    const template = this.#template;
+    if (this.#marks !== undefined || script !== template.script.sha) {
+      return encodeCommand([command, script, template.words[keyCountAt] as string, ...this.keysAndArguments()]);
     }
-    if (template.textOf !== script) {
-      template.text = encodeCommand([command, script, String(keyCount), ...words]);
-      template.textOf = script;
-    }
+    template.text ??= encodeCommand(template.words);
     return template.text;
   }
 
-  /** Strikes out an operation: it has no effect unless it is already written to the socket. */
-  strikeOut(operation: Operation): void {
+  /** Gives up an operation: it has no effect unless it is already written to the socket. */
+  giveUp(operation: Operation): void {
+    operation.isGivenUp = true;
     this.#ownMarks().write(struckOut, this.operations.indexOf(operation), "latin1");
   }
 
@@ -251,9 +273,9 @@ export class EncodedCall implements ScriptCall {
    * later ones, and what they refer to, until the next full garbage collection.
    */
   end(reply: unknown): readonly unknown[] {
-    const { callId, records } = this.template;
+    const { callId, records } = this.#template;
     this.operations = noOperations;
-    this.template = noTemplate;
+    this.#template = noTemplate;
     const isList = Array.isArray(reply);
     if (isList && reply[0] !== callId) assertCallId(reply[0], callId);
     if (isList && reply.length === records.length + 1) return reply;
@@ -261,7 +283,8 @@ export class EncodedCall implements ScriptCall {
   }
 
   #ownMarks(): Buffer {
-    this.#marks ??= Buffer.from(this.template.words[this.keyCount + 1] as string, "latin1");
+    const { words, marksAt } = this.#template;
+    this.#marks ??= Buffer.from(words[marksAt] as string, "latin1");
     return this.#marks;
   }
 }
@@ -270,11 +293,15 @@ export class EncodedCall implements ScriptCall {
 export function encodeCommand(words: readonly (string | Buffer)[]): string {
   const parts: (string | Buffer)[] = [`*${words.length}`];
   // The length line of each word begins with the line break that ends the word before.
-  for (const word of words) {
-    const length = Buffer.byteLength(word);
-    parts.push(lengthLines[length] ?? lengthLine(length), word);
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] as string | Buffer;
+    parts.push(lengthLines[word.length] ?? lengthLine(word.length), word);
   }
   parts.push("\r\n");
+  const text = parts.join("");
+  if (Buffer.byteLength(text) === text.length) return text;
+  // Not all characters are one byte long.
+  for (const [index, word] of words.entries()) parts[2 * index + 1] = lengthLine(Buffer.byteLength(word));
   return parts.join("");
 }
 

@@ -159,8 +159,13 @@ const slotOfFirst = clusterSlot("hhhhhh");
  */
 const changes = [24877, 11385, 27758, 26024, 2826, 1291, 26963, 9824, 18510, 10598, 27428, 2169, 9326, 8803];
 
-/** The tags that have been used. */
-const tags = new Array<string | undefined>(slotCount).fill(undefined);
+/** The changes of each half of the bits of a slot together. */
+const [changesOfLow, changesOfHigh] = [changes.slice(0, 7), changes.slice(7)].map((half) =>
+  Array.from({ length: 128 }, (_, bits) => half.reduce((word, change, bit) => word ^ ((bits >> bit) & 1 && change), 0)),
+) as [number[], number[]];
+
+/** All pairs of letters. */
+const letterPairs = Array.from(tagLetters.repeat(8), (letter, index) => letter + tagLetters[index >> 3]);
 
 /**
  * Returns the hash tag that stands for a slot: a word of six letters that belongs to it. Names of keys on servers
@@ -176,13 +181,7 @@ const tags = new Array<string | undefined>(slotCount).fill(undefined);
  * ```
  */
 export function tagOfSlot(slot: number): string {
-  let tag = tags[slot];
-  if (tag !== undefined) return tag;
   const missing = slot ^ slotOfFirst;
-  let word = 0;
-  for (let bit = 0; bit < changes.length; bit++) if ((missing >> bit) & 1) word ^= changes[bit] as number;
-  tag = "";
-  for (let shift = 0; shift < 18; shift += 3) tag += tagLetters[(word >> shift) & 7];
-  tags[slot] = tag;
-  return tag;
+  const word = (changesOfLow[missing & 127] as number) ^ (changesOfHigh[missing >> 7] as number);
+  return `${letterPairs[word & 63]}${letterPairs[(word >> 6) & 63]}${letterPairs[word >> 12]}`;
 }

@@ -1,6 +1,7 @@
 import { timerMaxMs } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
-import type { Operation, OperationRecord } from "./operation.ts";
+import type { EncodedCall } from "./encoding.ts";
+import type { Operation } from "./operation.ts";
 
 /** How often to check whether the connection of a claim that was given up is lost. */
 const lossCheckMs = 1_000;
@@ -9,7 +10,8 @@ const lossCheckMs = 1_000;
 const checkPauseMs = 5;
 
 /**
- * The claims of one node that the server has not answered. None of them is sent, or resent, after core has given it up.
+ * The claims of one node that the server has not answered, by call. None of them is sent, or resent, after core has given it
+ * up.
  *
  * Clients keep commands for later in many ways: while they are not connected, while the socket is full, to resend them
  * after a reconnection, or to redirect them to another server of a cluster. No client can reliably take a command back.
@@ -25,9 +27,8 @@ const checkPauseMs = 5;
  */
 export class PendingClaims {
   readonly #connection: Pick<RedisConnection, "isReady" | "settlesInTime">;
-  // Linked lists, by a hash of the owner: a Map that changes constantly costs more garbage collection than everything
-  // else that a claim does.
-  readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
+  /** The calls with claims: a Map that changes constantly costs more garbage collection than all else that a call does. */
+  readonly #calls: EncodedCall[] = [];
   #timer: NodeJS.Timeout | undefined;
   #nextCheckMs = Infinity;
 
@@ -35,44 +36,38 @@ export class PendingClaims {
     this.#connection = connection;
   }
 
-  /** Adds a claim that is about to be sent. */
-  add(claim: Operation): void {
-    const { ownerHash } = claim.record;
-    const first = this.#buckets[ownerHash];
-    claim.later = first;
-    if (first) first.earlier = claim;
-    this.#buckets[ownerHash] = claim;
-  }
-
-  /** Removes a claim that was answered or has failed. */
-  remove(claim: Operation): void {
-    const { earlier, later } = claim;
-    if (earlier) earlier.later = later;
-    else this.#buckets[claim.record.ownerHash] = later;
-    if (later) later.earlier = earlier;
-    claim.earlier = undefined;
-    claim.later = undefined;
-  }
-
-  /** Gives up all claims of the owner of a release. */
-  giveUpBefore({ owner, ownerHash }: OperationRecord): void {
-    for (let claim = this.#buckets[ownerHash]; claim; claim = claim.later) {
-      if (claim.record.owner !== owner || claim.isGivenUp) continue;
-      this.#abandon(claim);
-      const nowMs = performance.now();
-      this.#checkAt(nowMs + lossCheckMs, nowMs);
-    }
-  }
-
-  /** Starts the timeouts of operations, which are sent now. */
-  startTimeouts(operations: readonly Operation[]): void {
+  /** Adds a call that is sent now. The timeouts of its claims start, unless they were sent before. */
+  add(call: EncodedCall): void {
+    const { operations } = call;
     const nowMs = performance.now();
     let firstEndMs = Infinity;
-    for (const operation of operations) {
-      operation.endMs = nowMs + operation.timeoutMs;
+    for (let index = 0; index < operations.length; index++) {
+      const operation = operations[index] as Operation;
+      operation.endMs ??= nowMs + operation.timeoutMs;
       if (operation.endMs < firstEndMs) firstEndMs = operation.endMs;
     }
+    call.position = this.#calls.push(call) - 1;
     if (firstEndMs < this.#nextCheckMs) this.#checkAt(firstEndMs, nowMs);
+  }
+
+  /** Removes a call that was answered or has failed. */
+  remove(call: EncodedCall): void {
+    const last = this.#calls.pop() as EncodedCall;
+    if (last === call) return;
+    last.position = call.position;
+    this.#calls[call.position] = last;
+  }
+
+  /** Gives up all claims of an owner. */
+  giveUp(owner: string): void {
+    for (const call of this.#calls) {
+      for (const operation of call.operations) {
+        if (!operation.record.isClaim || operation.record.owner !== owner || operation.isGivenUp) continue;
+        this.#abandon(call, operation);
+        const nowMs = performance.now();
+        this.#checkAt(nowMs + lossCheckMs, nowMs);
+      }
+    }
   }
 
   #checkAt(endMs: number, nowMs: number): void {
@@ -88,37 +83,25 @@ export class PendingClaims {
     const nowMs = performance.now();
     let nextMs = Infinity;
     this.#nextCheckMs = Infinity;
-    for (const first of this.#buckets) {
-      for (let claim = first; claim; claim = claim.later) {
-        if (claim.isGivenUp) this.#rejectIfLost(claim);
-        else if (claim.endMs <= nowMs) this.#abandon(claim);
-        nextMs = Math.min(nextMs, claim.isGivenUp ? nowMs + lossCheckMs : claim.endMs);
+    for (const call of this.#calls) {
+      for (const operation of call.operations) {
+        const { record, endMs = Infinity } = operation;
+        if (!record.isClaim) continue;
+        if (operation.isGivenUp) this.#rejectIfLost(operation);
+        else if (endMs <= nowMs) this.#abandon(call, operation);
+        nextMs = Math.min(nextMs, operation.isGivenUp ? nowMs + lossCheckMs : endMs);
       }
     }
     this.#checkAt(nextMs, nowMs);
   };
 
-  #rejectIfLost(claim: Operation): void {
-    if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.key)) return;
-    claim.reject(new Error("the connection was lost before the reply arrived"));
+  #rejectIfLost({ record, reject }: Operation): void {
+    if (this.#connection.settlesInTime || this.#connection.isReady(record.key)) return;
+    reject(new Error("the connection was lost before the reply arrived"));
   }
 
-  #abandon(claim: Operation): void {
-    giveUp(claim);
-    if (claim.call !== undefined) this.#rejectIfLost(claim);
+  #abandon(call: EncodedCall, operation: Operation): void {
+    call.giveUp(operation);
+    this.#rejectIfLost(operation);
   }
-}
-
-/** Gives up an operation: it has no effect unless it is already written to the socket. */
-export function giveUp(operation: Operation): void {
-  operation.isGivenUp = true;
-  operation.call?.strikeOut(operation);
-}
-
-const hashes = 1024;
-
-/** Returns the hash of an owner. Most owners end in random characters. */
-export function hashOf(owner: string): number {
-  const end = owner.length;
-  return (owner.charCodeAt(end - 1) + 31 * owner.charCodeAt(end - 2) + 961 * owner.charCodeAt(end - 3)) & (hashes - 1);
 }

@@ -6,7 +6,7 @@ import type { EncodedCall, Encoder } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
 import type { Operation, OperationRecord } from "./operation.ts";
-import { giveUp, PendingClaims } from "./pending-claims.ts";
+import { PendingClaims } from "./pending-claims.ts";
 import { integerOf } from "./replies.ts";
 
 /**
@@ -64,15 +64,11 @@ export class Sender {
         timeoutMs,
         resolve: resolve as Operation["resolve"],
         reject,
-        endMs: Infinity,
+        endMs: undefined,
         isCommon: record.commonKey !== undefined,
         isGivenUp: false,
         wasSent: false,
-        call: undefined,
-        earlier: undefined,
-        later: undefined,
       };
-      if (record.isClaim) this.#pendingClaims.add(operation);
       if (command === "EVAL") this.#flush(); // keeps the order
       const isFirst = this.#queue.push(operation) === 1;
       if (command === "EVAL" || this.#sendsOneByOne) this.#flush(command);
@@ -98,7 +94,10 @@ export class Sender {
    */
   release<T>(record: OperationRecord<T>): Promise<T> {
     if (this.#connecting.delete(record.owner)) return Promise.resolve(record.read(0, record));
-    this.#pendingClaims.giveUpBefore(record);
+    for (const operation of this.#queue) {
+      if (operation.record.owner === record.owner && operation.record.isClaim) operation.isGivenUp = true;
+    }
+    this.#pendingClaims.giveUp(record.owner);
     return this.send(record);
   }
 
@@ -124,12 +123,11 @@ export class Sender {
     throw notConnected(this.#connection, key);
   }
 
-  /** Sends the operations in the queue. The timeout of a claim starts now. */
+  /** Sends the operations in the queue. */
   readonly #flush = (command?: ScriptCommand): void => {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    this.#pendingClaims.startTimeouts(operations);
     if (operations.length === 1) this.#call(operations, command);
     else for (const call of splitIntoCalls(operations)) this.#call(call, command);
   };
@@ -140,52 +138,54 @@ export class Sender {
    * @param command `EVAL` to send the script itself
    */
   #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): void {
-    for (const { isGivenUp } of operations) {
-      if (!isGivenUp) continue;
-      const live = operations.filter((operation) => !this.#refuseIfGivenUp(operation));
-      if (live.length > 0) this.#call(live, command);
-      return;
+    for (let index = 0; index < operations.length; index++) {
+      const operation = operations[index] as Operation;
+      if (operation.isGivenUp) {
+        const live = operations.filter((each) => !this.#refuseIfGivenUp(each));
+        if (live.length > 0) this.#call(live, command);
+        return;
+      }
+      operation.wasSent = true;
     }
     const call = this.#encoder.call(operations);
-    const { sha, source } = call.template.script;
-    const { record, endMs } = operations[0] as Operation;
+    const { script } = call;
+    if (call.hasClaims) this.#pendingClaims.add(call);
+    const { record, endMs = 0 } = operations[0] as Operation;
     const isLoneClaim = this.#sendsOneByOne && operations.length === 1 && record.isClaim;
     const timeLeftMs = isLoneClaim ? Math.max(0, endMs - performance.now()) : undefined;
     let reply: Promise<unknown>;
     try {
-      reply = this.#connection.runScript(command, command === "EVAL" ? source : sha, call, timeLeftMs);
+      reply = this.#connection.runScript(command, command === "EVAL" ? script.source : script.sha, call, timeLeftMs);
     } catch (error) {
       reply = Promise.reject(error); // a library may also throw
     }
     reply.then(
       (value) => this.#onReply(call, value),
-      (error) => this.#onFailure(operations, command, messageOf(error)),
+      (error) => this.#onFailure(call, command, messageOf(error)),
     );
   }
 
   #onReply(call: EncodedCall, reply: unknown): void {
-    const { operations, template } = call;
+    const { operations, hasClaims, script } = call;
+    if (hasClaims) this.#pendingClaims.remove(call);
     let answers: readonly unknown[];
     try {
       answers = call.end(reply);
     } catch (error) {
-      for (const operation of operations) this.#reject(operation, error);
+      for (const operation of operations) operation.reject(error);
       return;
     }
-    const isCommon = template.script === commonScript;
     let left: Operation[] | undefined;
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
       const { record, resolve, reject } = operation;
       const answer = answers[index + 1];
-      operation.call = undefined; // it is no longer part of this call, which has forgotten it
-      if (isCommon && answer !== 0 && answer !== 1 && integerOf(answer) === leftUndone) {
+      if (script === commonScript && answer !== 0 && answer !== 1 && integerOf(answer) === leftUndone) {
         operation.isCommon = false;
         left ??= [];
         left.push(operation);
         continue;
       }
-      if (record.isClaim) this.#pendingClaims.remove(operation);
       try {
         resolve(record.read(answer, record));
       } catch (error) {
@@ -195,7 +195,9 @@ export class Sender {
     if (left) this.#call(left);
   }
 
-  #onFailure(operations: readonly Operation[], command: ScriptCommand, message: string): void {
+  #onFailure(call: EncodedCall, command: ScriptCommand, message: string): void {
+    const { operations } = call;
+    if (call.hasClaims) this.#pendingClaims.remove(call);
     // The source goes with the operations, so that a release does not depend on a separate step.
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
       this.#call(operations, "EVAL");
@@ -210,35 +212,25 @@ export class Sender {
     const mayDiffer = operations.length > 1 && isConnected && (isSharded || message.startsWith("NOPERM "));
     if (mayDiffer && isSharded) this.#sendsOneByOne = true;
     for (const operation of operations) {
-      if (mayDiffer) this.#call([operation]);
-      else this.#refuse(operation, errorFor(operation, message));
+      if (mayDiffer) {
+        this.#call([operation]);
+        continue;
+      }
+      // A client may keep a command that it has failed, by a timeout of its own for example, and resend it after a
+      // reconnection: a claim must have no effect then.
+      if (operation.record.isClaim) call.giveUp(operation);
+      // A new error, because clients attach the whole command, and with it the owner, to theirs.
+      operation.reject(errorFor(operation, message));
     }
   }
 
-  /**
-   * Rejects with a new error, because clients attach the whole command, and with it the owner, to theirs. A client may
-   * keep a command that it has failed, by a timeout of its own for example, and resend it after a reconnection: a claim
-   * must have no effect then.
-   */
-  #refuse(operation: Operation, error: Error): void {
-    if (operation.record.isClaim) giveUp(operation);
-    this.#reject(operation, error);
-  }
-
-  #refuseIfGivenUp(operation: Operation): boolean {
-    if (!operation.isGivenUp) return false;
-    const key = operation.record.key;
+  #refuseIfGivenUp({ isGivenUp, wasSent, record: { key }, reject }: Operation): boolean {
+    if (!isGivenUp) return false;
     const isConnected = this.#connection.isReady(key);
     const late = isConnected ? new NotSentError("timed out before it was sent") : notConnected(this.#connection, key);
     // A client may have sent it twice, and only the first one had an effect.
-    this.#refuse(operation, operation.wasSent ? new Error("timed out before it was sent again") : late);
+    reject(wasSent ? new Error("timed out before it was sent again") : late);
     return true;
-  }
-
-  #reject(operation: Operation, error: unknown): void {
-    operation.call = undefined; // a reference to the operation must not keep its call in memory
-    if (operation.record.isClaim) this.#pendingClaims.remove(operation);
-    operation.reject(error);
   }
 }
 

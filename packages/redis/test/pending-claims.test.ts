@@ -138,7 +138,6 @@ describe("release()", () => {
     [0, 2, 1],
   ])("finds later claims, and no answered one, in whatever order they are answered: %i, %i, %i", async (...order) => {
     const { claim, giveUp } = pending();
-    // Owners with one hash.
     const owners = ["a:bcd", "b:bcd", "c:bcd"];
     const claims = await claimAll(claim, owners);
     for (const index of order) {
