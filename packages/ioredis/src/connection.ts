@@ -1,4 +1,4 @@
-import type { RedisConnection, ScriptCall } from "@holdfast/redis";
+import { type RedisConnection, watchClient } from "@holdfast/redis";
 import type { IoredisClient, IoredisCommand } from "./client.ts";
 
 /** The class of a library's commands. */
@@ -40,48 +40,31 @@ export function scriptRunner(client: IoredisClient): RedisConnection["runScript"
         : client.eval(script, call.keyCount, ...call.keysAndArguments());
   }
 
-  const ScriptCommand = scriptCommandClassOf(Command);
   return (command, script, call) => {
-    const sent = new ScriptCommand(command, script, call);
+    const sent = new Command(command === "EVAL" ? "eval" : "evalsha", noArguments, commandOptions);
+    sent.toWritable = () => call.encode(command, script);
     client.sendCommand(sent);
     return sent.promise;
   };
 }
 
-/** The class of commands that encode themselves. */
-type ScriptCommandClass = new (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => IoredisCommand;
-
-/** The classes created so far, by the library's own command class. */
-const scriptCommandClasses = new WeakMap<CommandClass, ScriptCommandClass>();
-
-/**
- * Returns one class for all clients of a library: V8 optimises calls for up to four kinds of objects, and each class is
- * a kind.
- */
-function scriptCommandClassOf(Command: CommandClass): ScriptCommandClass {
-  const made = scriptCommandClasses.get(Command) ?? createScriptCommandClass(Command);
-  scriptCommandClasses.set(Command, made);
-  return made;
-}
-
-function createScriptCommandClass(Command: CommandClass): ScriptCommandClass {
-  return class ScriptCommand extends Command {
-    readonly #command: "EVALSHA" | "EVAL";
-    readonly #script: string;
-    readonly #call: ScriptCall;
-
-    constructor(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) {
-      super(command === "EVAL" ? "eval" : "evalsha", noArguments, commandOptions);
-      this.#command = command;
-      this.#script = script;
-      this.#call = call;
-    }
-
-    override toWritable(): string {
-      return this.#call.encode(this.#command, this.#script);
-    }
-  };
-}
-
 const noArguments: readonly string[] = [];
 const commandOptions = { replyEncoding: "utf8" } as const;
+
+/** The parts of a connection that depend on whether the client is connected. */
+type Readiness = Required<Pick<RedisConnection, "isReady" | "whyNotReady" | "firstConnection">>;
+
+/** Returns them for a client. */
+export function readinessOf(client: IoredisClient): Readiness {
+  const { lastError, firstConnection } = watchClient(client);
+  const isConnecting = (): boolean => client.status === "connecting" || client.status === "connect";
+  return {
+    isReady: () => client.status === "ready",
+    whyNotReady() {
+      if (client.status === "wait") return "it was created with lazyConnect: call connect() first";
+      if (client.status === "end") return lastError() ?? "it was closed";
+      return lastError() ?? (isConnecting() ? "it is still connecting" : undefined);
+    },
+    firstConnection: () => (isConnecting() ? firstConnection() : undefined),
+  };
+}

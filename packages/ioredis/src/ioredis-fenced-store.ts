@@ -1,8 +1,7 @@
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
-import { commandClassOf } from "./commands.ts";
-import { readinessOf } from "./readiness.ts";
+import { commandClassOf, readinessOf } from "./connection.ts";
 
 /**
  * Returns a fenced store over an ioredis client: data in Redis that refuses late writes of a holder that has lost its

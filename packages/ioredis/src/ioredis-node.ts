@@ -9,8 +9,7 @@ import {
 } from "@holdfast/redis";
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
-import { scriptRunner } from "./commands.ts";
-import { readinessOf } from "./readiness.ts";
+import { readinessOf, scriptRunner } from "./connection.ts";
 
 /**
  * Returns a lock node over an ioredis client. You keep ownership of the client: connect it, give it an `error`
