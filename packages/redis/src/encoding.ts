@@ -18,16 +18,7 @@ import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
 import { clusterSlot, fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
 import type { Operation, OperationRecord } from "./operation.ts";
-import {
-  assertCallId,
-  newCallId,
-  nonsense,
-  readAcquire,
-  readExtend,
-  readIdentity,
-  readNodeView,
-  readRelease,
-} from "./replies.ts";
+import { newCallId, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 import type { Script } from "./script.ts";
 
 let latest: { readonly options: string; readonly encoder: Encoder } | undefined;
@@ -45,8 +36,6 @@ export function encoderFor(prefix: string, restartGuardMs: number, isCluster: bo
   return latest.encoder;
 }
 
-type Encode<Request, Answer> = (request: Request) => OperationRecord<Answer>;
-
 /**
  * Encodes requests as records, and records as calls. Each method throws if a request is invalid, or if its resources
  * cannot be locked here.
@@ -55,8 +44,12 @@ export class Encoder {
   readonly #prefix: string;
   readonly #restartGuardMs: number;
   readonly #isCluster: boolean;
+  /** The latest request that cannot change, and its record. */
+  #request: object | undefined;
+  #record: OperationRecord<never> | undefined;
   /** The words of the latest call. */
-  #latest = noTemplate;
+  #template = noTemplate;
+  #callId = newCallId();
 
   constructor(prefix: string, restartGuardMs: number, isCluster: boolean) {
     this.#prefix = prefix;
@@ -64,50 +57,54 @@ export class Encoder {
     this.#isCluster = isCluster;
   }
 
-  readonly acquire: Encode<AcquireRequest, AcquireReply> = rememberingLast((request) => {
+  acquire(request: AcquireRequest): OperationRecord<AcquireReply> {
+    if (request === this.#request && this.#record?.name === "acquire") return this.#record;
     assertAcquire(request);
     const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
     const isSimple = resources.length === 1 && !shared && takeover === "" && waiter === "";
     const fields = [owner, String(fenceHint), String(ttlMs), String(epoch), takeover, waiter, shared ? "1" : "0"];
-    return this.#record("acquire", request, isSimple && this.#restartGuardMs === 0, fields, readAcquire);
-  });
+    return this.#recordOf("acquire", request, isSimple && this.#restartGuardMs === 0, fields, readAcquire);
+  }
 
-  readonly extend: Encode<ExtendRequest, ExtendReply> = rememberingLast((request) => {
+  extend(request: ExtendRequest): OperationRecord<ExtendReply> {
+    if (request === this.#request && this.#record?.name === "extend") return this.#record;
     assertExtend(request);
     const { owner, ttlMs, fence, rejoin, shared = false } = request;
     const fields = [owner, String(fence), String(ttlMs), shared ? "1" : "0", rejoin ? "1" : "0"];
-    return this.#record("extend", request, false, fields, readExtend);
-  });
+    return this.#recordOf("extend", request, false, fields, readExtend);
+  }
 
-  readonly release: Encode<ReleaseRequest, ReleaseReply> = rememberingLast((request) => {
+  release(request: ReleaseRequest): OperationRecord<ReleaseReply> {
+    if (request === this.#request && this.#record?.name === "release") return this.#record;
     assertRelease(request);
     const { resources, owner, undo = false, waiter = "" } = request;
     const isSimple = resources.length === 1 && !undo && waiter === "";
-    return this.#record("release", request, isSimple, [owner, undo ? "0" : "1", waiter], readRelease);
-  });
+    return this.#recordOf("release", request, isSimple, [owner, undo ? "0" : "1", waiter], readRelease);
+  }
 
   /** @param sharersMax the most sharers in the reply; by default all of them */
   inspect(resource: string, sharersMax: number = 2 ** 31): OperationRecord<NodeView> {
-    return this.#record("inspect", { resources: [resource], owner: "" }, false, [String(sharersMax)], readNodeView);
+    return this.#recordOf("inspect", { resources: [resource], owner: "" }, false, [String(sharersMax)], readNodeView);
   }
 
   identify({ resources }: NodeRequest): OperationRecord<ServerIdentity> {
-    return this.#record("identify", { resources, owner: "" }, true, [], readIdentity);
+    return this.#recordOf("identify", { resources, owner: "" }, true, [], readIdentity);
   }
 
   /**
-   * Returns a record. Throws if the resources cannot be locked together, or if the ttl is longer than the guard: the
-   * server could forget the claim in a restart, and grant its resources again.
+   * Returns a record, and remembers it if the request cannot change. Throws if the resources cannot be locked together, or if
+   * the ttl is longer than the guard: the server could forget the claim in a restart, and grant its resources again.
    *
    * @param isCommon whether the common script may be able to do the operation
    */
-  #record<Answer>(
+  #recordOf<Answer>(
     name: OperationRecord["name"],
-    { resources, owner, ttlMs = 0 }: Pick<NodeRequest, "resources" | "owner"> & { readonly ttlMs?: number },
+    request: Pick<NodeRequest, "resources" | "owner"> & { readonly ttlMs?: number },
     isCommon: boolean,
     fields: readonly string[],
     read: OperationRecord<Answer>["read"],
   ): OperationRecord<Answer> {
+    const { resources, owner, ttlMs = 0 } = request;
     const key = lockKey(this.#prefix, resources[0] as string);
     for (let index = 1; index < resources.length; index++) lockKey(this.#prefix, resources[index] as string);
     const error = this.#isCluster && resources.length > 1 ? slotsError(this.#prefix, resources) : undefined;
@@ -121,37 +118,44 @@ export class Encoder {
     if (isCommon && name === "acquire") commonKey = fenceKey(this.#prefix, clusterSlot(key));
     else if (isCommon) commonKey = name === "release" ? waitingListKey(key, clusterSlot(key)) : key;
     const isClaim = name === "acquire" || name === "extend";
-    return { name, resources, isClaim, owner, key, commonKey, fields, read };
+    const record = { name, resources, isClaim, owner, key, commonKey, fields, read };
+    this.#request = Object.isFrozen(request) && Object.isFrozen(resources) ? request : undefined;
+    this.#record = record as OperationRecord<never>;
+    return record;
   }
 
   /** Returns the call that runs the operations of one node in this order: of the common script if it may do them all. */
   call(operations: readonly Operation[]): EncodedCall {
-    const { records } = this.#latest;
+    const { records } = this.#template;
     let script = commonScript;
-    let hasClaims = false;
     let isRepeated = records.length === operations.length;
     for (let index = 0; index < operations.length; index++) {
       const { record, isCommon } = operations[index] as Operation;
       if (!isCommon) script = lockScript;
-      hasClaims ||= record.isClaim;
       isRepeated &&= record === records[index];
     }
-    if (!isRepeated || this.#latest.script !== script) this.#latest = this.#templateOf(operations, script);
-    return new EncodedCall(operations, hasClaims, this.#latest);
+    if (!isRepeated || this.#template.script !== script) this.#template = this.#templateOf(operations, script);
+    const template = this.#template;
+    const { firstKey, keyCount } = template;
+    return { firstKey, keyCount, operations, template, marks: undefined, position: 0, keysAndArguments, encode };
   }
 
   #templateOf(operations: readonly Operation[], script: Script): CallTemplate {
     const isCommon = script === commonScript;
     const records: OperationRecord[] = [];
     const words = ["EVALSHA", script.sha, ""];
+    let hasClaims = false;
     for (let index = 0; index < operations.length; index++) {
       const { record } = operations[index] as Operation;
       records.push(record);
+      hasClaims ||= record.isClaim;
       if (isCommon) words.push(record.key, record.commonKey as string);
       else this.#addLockScriptKeys(words, record.resources);
     }
-    words[keyCountAt] = String(words.length - firstKeyAt);
-    const callId = newCallId();
+    const keyCount = words.length - firstKeyAt;
+    words[keyCountAt] = String(keyCount);
+    this.#callId += 1;
+    const callId = this.#callId;
     const marksAt = words.push(String(callId), live.repeat(records.length)) - 1;
     if (!isCommon) words.push(String(this.#restartGuardMs));
     for (let index = 0; index < records.length; index++) {
@@ -161,7 +165,8 @@ export class Encoder {
       const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
       for (let field = 0; field < fieldCount; field++) words.push(fields[field] as string);
     }
-    return { records, script, callId, words, marksAt, text: undefined };
+    const firstKey = words[firstKeyAt] as string;
+    return { records, script, hasClaims, callId, firstKey, keyCount, words, marksAt, text: undefined };
   }
 
   #addLockScriptKeys(words: string[], resources: readonly string[]): void {
@@ -176,19 +181,6 @@ export class Encoder {
 /** How many of the fields the common script takes. */
 const commonFieldsOf = { acquire: 4, extend: 0, release: 1, inspect: 0, identify: 0 };
 
-/** Caches the record of the last request, unless that request may change. */
-function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Request, Answer>): typeof encode {
-  let last: Request | undefined;
-  let record: OperationRecord<Answer>;
-  return (request) => {
-    if (request === last) return record;
-    last = undefined;
-    record = encode(request);
-    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) last = request;
-    return record;
-  };
-}
-
 /**
  * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
  * equal, and encoded once.
@@ -196,8 +188,11 @@ function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Req
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
   readonly script: Script;
+  readonly hasClaims: boolean;
   /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
+  readonly firstKey: string;
+  readonly keyCount: number;
   /** The whole command: its keys, the call id, the marks of operations of which none is given up, and the other arguments. */
   readonly words: readonly string[];
   readonly marksAt: number;
@@ -207,86 +202,53 @@ interface CallTemplate {
 
 const keyCountAt = 2;
 const firstKeyAt = 3;
-const noOperations: readonly Operation[] = [];
-const noTemplate: CallTemplate = {
-  ...{ records: [], script: commonScript, callId: 0, words: [], marksAt: 0, text: undefined },
+/** What a call has once it was answered. */
+export const noOperations: readonly Operation[] = [];
+export const noTemplate: CallTemplate = {
+  ...{ records: [], script: commonScript, hasClaims: false, callId: 0 },
+  ...{ firstKey: "", keyCount: 0, words: [], marksAt: 0, text: undefined },
 };
 
 const live = ".";
 const struckOut = "x";
 
 /** A script call that runs operations of one node. */
-export class EncodedCall implements ScriptCall {
+export interface EncodedCall extends ScriptCall {
   operations: readonly Operation[];
-  readonly hasClaims: boolean;
-  #template: CallTemplate;
+  template: CallTemplate;
   /** The marks of the operations, once they have been read or have changed. */
-  #marks: Buffer | undefined;
+  marks: Buffer | undefined;
   /** Where it is among the calls with pending claims. */
-  position = 0;
+  position: number;
+}
 
-  constructor(operations: readonly Operation[], hasClaims: boolean, template: CallTemplate) {
-    this.operations = operations;
-    this.hasClaims = hasClaims;
-    this.#template = template;
-  }
+/** See {@link ScriptCall.keysAndArguments}. */
+function keysAndArguments(this: EncodedCall): (string | Buffer)[] {
+  const { words, marksAt } = this.template;
+  const own: (string | Buffer)[] = words.slice(firstKeyAt);
+  own[marksAt - firstKeyAt] = marksOf(this);
+  return own;
+}
 
-  get script(): Script {
-    return this.#template.script;
+/** See {@link ScriptCall.encode}. */
+function encode(this: EncodedCall, command: "EVALSHA" | "EVAL", script: string): string {
+  const { template } = this;
+  if (this.marks !== undefined || script !== template.script.sha) {
+    return encodeCommand([command, script, String(template.keyCount), ...this.keysAndArguments()]);
   }
+  template.text ??= encodeCommand(template.words);
+  return template.text;
+}
 
-  get firstKey(): string {
-    return this.#template.words[firstKeyAt] as string;
-  }
+/** Gives up an operation of a call: it has no effect unless it is already written to the socket. */
+export function giveUp(operation: Operation, call: EncodedCall): void {
+  operation.isGivenUp = true;
+  marksOf(call).write(struckOut, call.operations.indexOf(operation), "latin1");
+}
 
-  get keyCount(): number {
-    return this.#template.marksAt - firstKeyAt - 1;
-  }
-
-  keysAndArguments(): (string | Buffer)[] {
-    const { words, marksAt } = this.#template;
-    const own: (string | Buffer)[] = words.slice(firstKeyAt);
-    own[marksAt - firstKeyAt] = this.#ownMarks();
-    return own;
-  }
-
-  encode(command: "EVALSHA" | "EVAL", script: string): string {
-    const template = this.#template;
-    if (this.#marks !== undefined || script !== template.script.sha) {
-      return encodeCommand([command, script, template.words[keyCountAt] as string, ...this.keysAndArguments()]);
-    }
-    template.text ??= encodeCommand(template.words);
-    return template.text;
-  }
-
-  /** Gives up an operation: it has no effect unless it is already written to the socket. */
-  giveUp(operation: Operation): void {
-    operation.isGivenUp = true;
-    this.#ownMarks().write(struckOut, this.operations.indexOf(operation), "latin1");
-  }
-
-  /**
-   * Ends the call: returns its reply, the call id and an answer for each operation. Throws if this is the reply to
-   * something else.
-   *
-   * Drops the operations. Queues of clients link each command to the next: one that has survived for a while keeps all
-   * later ones, and what they refer to, until the next full garbage collection.
-   */
-  end(reply: unknown): readonly unknown[] {
-    const { callId, records } = this.#template;
-    this.operations = noOperations;
-    this.#template = noTemplate;
-    const isList = Array.isArray(reply);
-    if (isList && reply[0] !== callId) assertCallId(reply[0], callId);
-    if (isList && reply.length === records.length + 1) return reply;
-    throw nonsense(records.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
-  }
-
-  #ownMarks(): Buffer {
-    const { words, marksAt } = this.#template;
-    this.#marks ??= Buffer.from(words[marksAt] as string, "latin1");
-    return this.#marks;
-  }
+function marksOf(call: EncodedCall): Buffer {
+  call.marks ??= Buffer.from(call.template.words[call.template.marksAt] as string, "latin1");
+  return call.marks;
 }
 
 /** Returns a command in the Redis protocol. Words that are bytes must be ASCII. */

@@ -1,5 +1,8 @@
 import { ConfigurationError } from "@holdfast/core";
 
+/** How all names of ours begin. */
+const ownPrefix = "holdfast:";
+
 /** The prefix of all fence counters. No lock key may begin with it. */
 export const fenceKeyPrefix = "holdfast:fence:";
 
@@ -55,9 +58,9 @@ export function lockNames(prefix: string, resource: string): LockNames {
 /** Returns the lock key of a resource. Throws a ConfigurationError if it cannot be locked. */
 export function lockKey(prefix: string, resource: string): string {
   const key = prefix + resource;
-  const reserved = reservationOf(key);
+  const reserved = key.startsWith(ownPrefix) ? reservationOf(key) : undefined;
   // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
-  if (reserved === undefined && isWellFormed(resource)) return key;
+  if (reserved === undefined && (resource as WellFormed).isWellFormed()) return key;
   const reason = reserved
     ? `keys that begin with ${reserved.prefix} are ${reserved.use}`
     : "it is not well-formed Unicode";
@@ -89,10 +92,8 @@ export function reservationOf(text: string): { readonly prefix: string; readonly
   return undefined;
 }
 
-/** Returns whether a text can be encoded in UTF-8. */
-export function isWellFormed(text: string): boolean {
-  return (text as string & { isWellFormed(): boolean }).isWellFormed();
-}
+/** A text that may have no encoding in UTF-8. */
+export type WellFormed = string & { isWellFormed(): boolean };
 
 /** Returns the error if resources that are to be locked together are in different slots. */
 export function slotsError(prefix: string, resources: readonly string[]): ConfigurationError | undefined {

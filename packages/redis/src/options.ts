@@ -1,5 +1,5 @@
 import { assertOptions, checkType } from "@holdfast/core/node";
-import { isWellFormed, reservationOf } from "./keys.ts";
+import { reservationOf, type WellFormed } from "./keys.ts";
 
 /** The options of a lock node. */
 export interface RedisNodeOptions {
@@ -46,7 +46,7 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Re
   checkType("name", "string", name);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
   checkType("prefix", "string", prefix);
-  if (!isWellFormed(prefix)) throw new RangeError("prefix must be well-formed Unicode");
+  if (!(prefix as WellFormed).isWellFormed()) throw new RangeError("prefix must be well-formed Unicode");
   const reserved = reservationOf(prefix);
   if (reserved) throw new RangeError(`prefix must not begin with ${reserved.prefix}: such keys are ${reserved.use}`);
   checkType("wakeUps", "boolean", wakeUps);

@@ -1,6 +1,6 @@
 import { timerMaxMs } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
-import type { EncodedCall } from "./encoding.ts";
+import { type EncodedCall, giveUp } from "./encoding.ts";
 import type { Operation } from "./operation.ts";
 
 /** How often to check whether the connection of a claim that was given up is lost. */
@@ -101,7 +101,7 @@ export class PendingClaims {
   }
 
   #abandon(call: EncodedCall, operation: Operation): void {
-    call.giveUp(operation);
+    giveUp(operation, call);
     this.#rejectIfLost(operation);
   }
 }

@@ -2,12 +2,12 @@ import { NotSentError } from "@holdfast/core";
 import { isAboutSlots, messageOf, notConnected, shardError } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import type { EncodedCall, Encoder } from "./encoding.ts";
+import { type EncodedCall, type Encoder, giveUp, noOperations, noTemplate } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
 import type { Operation, OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
-import { integerOf } from "./replies.ts";
+import { assertCallId, integerOf, nonsense } from "./replies.ts";
 
 /**
  * The most resources in one call. A larger batch is divided evenly, so that the server executes one call while the
@@ -128,8 +128,8 @@ export class Sender {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    if (operations.length === 1) this.#call(operations, command);
-    else for (const call of splitIntoCalls(operations)) this.#call(call, command);
+    if (operations.length === 1) void this.#call(operations, command);
+    else for (const call of splitIntoCalls(operations)) void this.#call(call, command);
   };
 
   /**
@@ -137,40 +137,49 @@ export class Sender {
    *
    * @param command `EVAL` to send the script itself
    */
-  #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): void {
+  async #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): Promise<void> {
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
       if (operation.isGivenUp) {
         const live = operations.filter((each) => !this.#refuseIfGivenUp(each));
-        if (live.length > 0) this.#call(live, command);
+        if (live.length > 0) void this.#call(live, command);
         return;
       }
       operation.wasSent = true;
     }
     const call = this.#encoder.call(operations);
-    const { script } = call;
-    if (call.hasClaims) this.#pendingClaims.add(call);
+    const { script, hasClaims } = call.template;
+    if (hasClaims) this.#pendingClaims.add(call);
     const { record, endMs = 0 } = operations[0] as Operation;
     const isLoneClaim = this.#sendsOneByOne && operations.length === 1 && record.isClaim;
     const timeLeftMs = isLoneClaim ? Math.max(0, endMs - performance.now()) : undefined;
-    let reply: Promise<unknown>;
+    let reply: unknown;
     try {
-      reply = this.#connection.runScript(command, command === "EVAL" ? script.source : script.sha, call, timeLeftMs);
+      const text = command === "EVAL" ? script.source : script.sha;
+      reply = await this.#connection.runScript(command, text, call, timeLeftMs); // a library may also throw
     } catch (error) {
-      reply = Promise.reject(error); // a library may also throw
+      this.#onFailure(call, command, messageOf(error));
+      return;
     }
-    reply.then(
-      (value) => this.#onReply(call, value),
-      (error) => this.#onFailure(call, command, messageOf(error)),
-    );
+    this.#onReply(call, reply);
   }
 
+  /**
+   * Settles the operations of a call, and drops them. Queues of clients link each command to the next: one that has
+   * survived for a while keeps all later ones, and what they refer to, until the next full garbage collection.
+   */
   #onReply(call: EncodedCall, reply: unknown): void {
-    const { operations, hasClaims, script } = call;
+    const { operations } = call;
+    const { script, hasClaims, callId } = call.template;
     if (hasClaims) this.#pendingClaims.remove(call);
-    let answers: readonly unknown[];
+    call.operations = noOperations;
+    call.template = noTemplate;
+    const isList = Array.isArray(reply);
     try {
-      answers = call.end(reply);
+      if (isList && reply[0] !== callId) assertCallId(reply[0], callId);
+      if (!isList || reply.length !== operations.length + 1) {
+        throw nonsense(operations.map(({ record }) => record.name).join(", "), isList ? reply.slice(1) : reply);
+      }
     } catch (error) {
       for (const operation of operations) operation.reject(error);
       return;
@@ -179,7 +188,7 @@ export class Sender {
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
       const { record, resolve, reject } = operation;
-      const answer = answers[index + 1];
+      const answer: unknown = reply[index + 1];
       if (script === commonScript && answer !== 0 && answer !== 1 && integerOf(answer) === leftUndone) {
         operation.isCommon = false;
         left ??= [];
@@ -192,15 +201,15 @@ export class Sender {
         reject(error);
       }
     }
-    if (left) this.#call(left);
+    if (left) void this.#call(left);
   }
 
   #onFailure(call: EncodedCall, command: ScriptCommand, message: string): void {
     const { operations } = call;
-    if (call.hasClaims) this.#pendingClaims.remove(call);
+    if (call.template.hasClaims) this.#pendingClaims.remove(call);
     // The source goes with the operations, so that a release does not depend on a separate step.
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
-      this.#call(operations, "EVAL");
+      void this.#call(operations, "EVAL");
       return;
     }
     const isConnected = this.#connection.isReady((operations[0] as Operation).record.key);
@@ -213,12 +222,12 @@ export class Sender {
     if (mayDiffer && isSharded) this.#sendsOneByOne = true;
     for (const operation of operations) {
       if (mayDiffer) {
-        this.#call([operation]);
+        void this.#call([operation]);
         continue;
       }
       // A client may keep a command that it has failed, by a timeout of its own for example, and resend it after a
       // reconnection: a claim must have no effect then.
-      if (operation.record.isClaim) call.giveUp(operation);
+      if (operation.record.isClaim) giveUp(operation, call);
       // A new error, because clients attach the whole command, and with it the owner, to theirs.
       operation.reject(errorFor(operation, message));
     }

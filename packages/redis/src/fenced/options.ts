@@ -1,5 +1,5 @@
 import { assertOptions, checkInteger, checkType, timerMaxMs } from "@holdfast/core/node";
-import { isWellFormed } from "../keys.ts";
+import type { WellFormed } from "../keys.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -71,5 +71,5 @@ export function parseWrite(value: unknown, options: FencedWriteOptions): [value:
 
 /** Half of a surrogate pair has no UTF-8 encoding: the server would store another text. */
 function assertWellFormed(name: string, text: string): void {
-  if (!isWellFormed(text)) throw new RangeError(`${name} must be well-formed Unicode`);
+  if (!(text as WellFormed).isWellFormed()) throw new RangeError(`${name} must be well-formed Unicode`);
 }
