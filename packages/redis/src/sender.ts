@@ -128,8 +128,8 @@ export class Sender {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    if (operations.length === 1) void this.#call(operations, command);
-    else for (const call of splitIntoCalls(operations)) void this.#call(call, command);
+    if (operations.length === 1) this.#call(operations, command);
+    else for (const call of splitIntoCalls(operations)) this.#call(call, command);
   };
 
   /**
@@ -137,12 +137,12 @@ export class Sender {
    *
    * @param command `EVAL` to send the script itself
    */
-  async #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): Promise<void> {
+  #call(operations: readonly Operation[], command: ScriptCommand = "EVALSHA"): void {
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
       if (operation.isGivenUp) {
         const live = operations.filter((each) => !this.#refuseIfGivenUp(each));
-        if (live.length > 0) void this.#call(live, command);
+        if (live.length > 0) this.#call(live, command);
         return;
       }
       operation.wasSent = true;
@@ -153,15 +153,16 @@ export class Sender {
     const { record, endMs = 0 } = operations[0] as Operation;
     const isLoneClaim = this.#sendsOneByOne && operations.length === 1 && record.isClaim;
     const timeLeftMs = isLoneClaim ? Math.max(0, endMs - performance.now()) : undefined;
-    let reply: unknown;
+    let reply: Promise<unknown>;
     try {
-      const text = command === "EVAL" ? script.source : script.sha;
-      reply = await this.#connection.runScript(command, text, call, timeLeftMs); // a library may also throw
+      reply = this.#connection.runScript(command, command === "EVAL" ? script.source : script.sha, call, timeLeftMs);
     } catch (error) {
-      this.#onFailure(call, command, messageOf(error));
-      return;
+      reply = Promise.reject(error); // a library may also throw
     }
-    this.#onReply(call, reply);
+    reply.then(
+      (value) => this.#onReply(call, value),
+      (error) => this.#onFailure(call, command, messageOf(error)),
+    );
   }
 
   /**
@@ -201,7 +202,7 @@ export class Sender {
         reject(error);
       }
     }
-    if (left) void this.#call(left);
+    if (left) this.#call(left);
   }
 
   #onFailure(call: EncodedCall, command: ScriptCommand, message: string): void {
@@ -209,7 +210,7 @@ export class Sender {
     if (call.template.hasClaims) this.#pendingClaims.remove(call);
     // The source goes with the operations, so that a release does not depend on a separate step.
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
-      void this.#call(operations, "EVAL");
+      this.#call(operations, "EVAL");
       return;
     }
     const isConnected = this.#connection.isReady((operations[0] as Operation).record.key);
@@ -222,7 +223,7 @@ export class Sender {
     if (mayDiffer && isSharded) this.#sendsOneByOne = true;
     for (const operation of operations) {
       if (mayDiffer) {
-        void this.#call([operation]);
+        this.#call([operation]);
         continue;
       }
       // A client may keep a command that it has failed, by a timeout of its own for example, and resend it after a
