@@ -27,6 +27,7 @@ export const recording: Recording = {
     ...twice("uncontended", at100, "redis-semaphore", { pairsPerSecond: 3_000, clientCpuUs: 120, serverCpuUs: 80 }),
     ...twice("uncontended", at100, "redlock-universal/node-redis", { pairsPerSecond: 5_000, clientCpuUs: 90 }),
     ...twice("uncontended", at100, "raw ioredis, fenced", { pairsPerSecond: 4_000, clientCpuUs: 60 }),
+    ...twice("uncontended", at100, "raw ioredis, fenced, batching", { pairsPerSecond: 10_000, clientCpuUs: 20 }),
     ...twice("uncontended", at100, "raw ioredis", { pairsPerSecond: 5_000, clientCpuUs: 50 }),
     ...twice("round-trips", overNetwork, "holdfast/ioredis", {
       pairsPerSecond: 180,
