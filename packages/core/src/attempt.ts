@@ -14,8 +14,8 @@ import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
-import { hasCode, type Vote } from "./replies.ts";
+import { noVotes, type Tally } from "./quorum-call.ts";
+import { hasCode } from "./replies.ts";
 import { operationsMax } from "./request-limit.ts";
 
 /** The terms of one attempt. */
@@ -70,31 +70,36 @@ export interface AttemptFailed {
  * @param terms the resources, settings and predecessor
  * @param startedAt the current time, read immediately before this call (S2)
  */
-export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
+export async function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter, outlivesClose } = terms;
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
+  const { clock, fenceHint, firstLock } = context;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
-  const fenceHint = context.fenceHint.next(startedAt.wallMs);
   const isSeveral = wanted.length > 1;
-  const { firstLock } = context;
-  const isDecided = (tally: Tally) => {
-    if (tally.verdicts.includes(verdict.misconfigured)) return true;
-    if (!isCertain(tally, quorum)) return false;
-    if (!firstLock.isAwaited || !quorum.isReachedBy(tally.verdicts, verdict.yes)) return true;
-    firstLock.startTimer(settings);
-    return false;
+  const isDecided = ({ verdicts }: Tally): boolean => {
+    if (verdicts.includes(verdict.misconfigured)) return true;
+    if (!quorum.isReachedBy(verdicts, verdict.yes)) return !quorum.isReachedBy(verdicts, verdict.yes + verdict.missing);
+    if (firstLock.isAwaited) firstLock.startTimer(settings);
+    return !firstLock.isAwaited;
   };
-  const rule = { timeoutMs, signal, endsOnClose: !outlivesClose, isYes: isGrant, isDecided };
-  // Not `async`, which would cost extra promises on attempts that need no second round.
-  return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
-    const token = highestFence(tally.votes, isSeveral);
-    const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
-    if (!isGranted || quorum.isReachedBy(token.verdicts, verdict.yes)) {
-      return settleAttempt(context, terms, startedAt, claim, tally, token);
-    }
-    const raising = raiseFences(context, claim, settings, tally.votes, isSeveral, startedAt);
-    return raising.then((raised) => settleAttempt(context, terms, startedAt, claim, tally, raised));
-  });
+  const tally = await claim.acquire(
+    { ttlMs, fenceHint: fenceHint.next(startedAt.wallMs), timeoutMs, predecessor, waiter },
+    { quorum, signal, endsOnClose: !outlivesClose, isDecided },
+  );
+  let token = highestFence(tally.votes, isSeveral);
+  const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
+  if (isGranted && !quorum.isReachedBy(token.verdicts, verdict.yes)) {
+    const validLeftMs = settings.validityMs - elapsedMs(startedAt, readClocks(clock));
+    token = await agreeOnFence(tally.votes, {
+      isSeveral,
+      clock,
+      quorum,
+      signal,
+      timeoutMs: Math.min(timeoutMs, validLeftMs),
+      raise: (fence, leftMs, rule) => claim.extend({ ttlMs, fence, rejoin: false, timeoutMs: leftMs }, rule),
+    });
+  }
+  return settleAttempt(context, terms, startedAt, claim, tally, token);
 }
 
 /** Settles the outcome of an attempt. Unless the attempt was won, undoes it on all nodes (S4). */
@@ -103,42 +108,34 @@ function settleAttempt(
   { resources, wanted, settings, predecessor }: AttemptTerms,
   startedAt: ClockReading,
   claim: Claim,
-  tally: Tally,
-  token: HighestFence,
+  { votes, verdicts }: Tally,
+  { fence, verdicts: agreed }: HighestFence,
 ): Attempt {
-  const { clock, observer, fenceHint, nodes } = context;
-  const { ttlMs, validityMs, quorum } = settings;
-  let outcome = attemptOutcome(tally, quorum, context.firstLock.isAwaited);
+  const { clock, observer, fenceHint, firstLock, nodes } = context;
+  const { ttlMs, validityMs, quorum, signal } = settings;
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
+  let outcome = attemptOutcome(votes, verdicts, quorum, firstLock.isAwaited);
   let remark: string | undefined;
   if (outcome === "acquired") {
-    fenceHint.saw(token.fence);
-    if (settings.signal?.aborted) remark = "aborted";
-    else if (!quorum.isReachedBy(token.verdicts, verdict.yes))
-      remark = "the nodes did not agree on a fencing token in time";
+    fenceHint.saw(fence);
+    if (signal?.aborted) remark = "aborted";
+    else if (!quorum.isReachedBy(agreed, verdict.yes)) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs) remark = tooLate(tookMs, ttlMs);
     if (remark !== undefined) outcome = "unreachable";
   }
-  // On nodes that granted the takeover, this release frees the resource, so it must notify waiters.
   if (outcome === "acquired") {
-    claim.replacePredecessor();
-    if (context.firstLock.isAwaited) context.firstLock.end();
-  } else claim.withdraw(predecessor && {});
-  const isPart = outcome === "acquired" && wanted.length < resources.length;
+    if (predecessor !== undefined) claim.replacePredecessor();
+    if (firstLock.isAwaited) firstLock.end();
+  } else claim.withdraw(predecessor && {}); // on nodes that granted the takeover, this frees the resource: it must notify
   observer.attemptSettled?.({
     resources,
     owner: claim.owner,
-    outcome: isPart ? "collected" : outcome,
+    outcome: outcome === "acquired" && wanted.length < resources.length ? "collected" : outcome,
     elapsedMs: tookMs,
-    outcomes: nodeOutcomes(nodes, tally.votes),
+    outcomes: nodeOutcomes(nodes, votes),
   });
-  if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt, settledAt };
-  return { outcome, votes: tally.votes, tookMs, remark };
-}
-
-function isGrant({ kind }: Vote): boolean {
-  return kind === "granted";
+  return outcome === "acquired" ? { outcome, claim, fence, startedAt, settledAt } : { outcome, votes, tookMs, remark };
 }
 
 /**
@@ -146,33 +143,18 @@ function isGrant({ kind }: Vote): boolean {
  *
  * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
  */
-function attemptOutcome({ votes, verdicts }: Tally, quorum: Quorum, isFirstLock: boolean): Attempt["outcome"] {
+function attemptOutcome(
+  votes: Tally["votes"],
+  verdicts: Tally["verdicts"],
+  quorum: Quorum,
+  isFirstLock: boolean,
+): Attempt["outcome"] {
   const { yes, no, missing, misconfigured } = verdict;
   const isMisconfigured = verdicts.includes(misconfigured);
   if (quorum.isReachedBy(verdicts, yes) && !(isFirstLock && isMisconfigured)) return "acquired";
   const serving = votes.map((vote) => (hasCode(vote, "EPOCH") ? no : yes));
   if (isMisconfigured || !quorum.isReachedBy(serving, yes)) return "misconfigured";
   return verdicts.includes(no) && quorum.isReachedBy(verdicts, yes + no + missing) ? "held" : "unreachable";
-}
-
-/** Agrees on a token within `nodeTimeoutMs` or the remaining validity, whichever is shorter. */
-function raiseFences(
-  { clock }: RedlockContext,
-  claim: Claim,
-  { ttlMs, validityMs, nodeTimeoutMs, quorum, signal }: Settings,
-  votes: Tally["votes"],
-  isSeveral: boolean,
-  startedAt: ClockReading,
-): Promise<HighestFence> {
-  const validLeftMs = validityMs - elapsedMs(startedAt, readClocks(clock));
-  return agreeOnFence(votes, {
-    isSeveral,
-    clock,
-    quorum,
-    signal,
-    timeoutMs: Math.min(nodeTimeoutMs, validLeftMs),
-    raise: (known, fence, rule) => claim.extend({ ttlMs, fence, rejoin: false }, rule, known),
-  });
 }
 
 /** Returns the outcome of an attempt that got no permit in time. */

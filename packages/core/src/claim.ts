@@ -3,29 +3,30 @@ import type { AcquireRequest, ExtendRequest, LockNode, NodeRequest, ReleaseReque
 import type { Quorum } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import {
-  anyVote,
-  isCertain,
   type NodeCall,
-  noVotes,
+  type OpenCall,
   QuorumCall,
   type ReplyListener,
   sendTo,
   type Tally,
-  type Timed,
   type VoteRule,
 } from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
-import { hasCode, readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
+import { hasCode, type Vote } from "./replies.ts";
 
 /** The parameters of an acquire request that vary between attempts. */
 export interface AcquireTerms {
   readonly ttlMs: number;
   readonly fenceHint: number;
+  readonly timeoutMs: number;
   /** A claim of this process that the new one may take over. */
   readonly predecessor: Claim | undefined;
   /** The name to enter in the nodes' waiting lists if the request is denied. */
   readonly waiter: string | undefined;
 }
+
+/** The parameters of a request to extend. */
+export type ExtendTerms = Pick<ExtendRequest, "ttlMs" | "fence" | "rejoin" | "timeoutMs">;
 
 const notHeld: Vote = { kind: "not-held" };
 
@@ -44,22 +45,30 @@ const undo: ReleaseHints = { undo: true };
  * the node processed the acquire (or a copy of it) after that release, it would have advanced the counter and granted a
  * higher fence. A shared claim that joins others does not advance it, so this says nothing about shared claims.
  */
-export class Claim implements ReplyListener {
+export class Claim implements ReplyListener, OpenCall {
   readonly resources: readonly string[];
   readonly owner: string;
+  /** How long a node may take to reply to a release. */
+  readonly timeoutMs: number;
   readonly #context: RedlockContext;
-  readonly #timeoutMs: number;
   readonly #isShared: boolean;
   readonly #reported: readonly string[];
   /** The fence that the request to acquire proposed. */
   #proposedFence = 0;
   #hasEnded = false;
-  /** The nodes that were not sent the claim, and those that were asked to claim the resources again. */
-  #unsent: Set<LockNode> | undefined;
-  #rejoining: Set<LockNode> | undefined;
-  /** The nodes that have not replied to the latest release, and those of them that have granted meanwhile. */
+  /** The number of requests that make the claim, and of how many of them each node was not sent. */
+  #requests = 0;
+  #unsent: Map<LockNode, number> | undefined;
+  /** The nodes that have not replied to the latest release. */
   #releasing: Set<LockNode> | undefined;
-  #lateGrants: LateGrants | undefined;
+  /** The nodes that have granted since a release was sent, until they reply to it: an open call with a deadline. */
+  #lateGrants: Set<LockNode> | undefined;
+  readonly isBackground = true;
+  readonly endsOnClose = false;
+  addedAtTurn = 0;
+  earlier: OpenCall | undefined;
+  later: OpenCall | undefined;
+  cancelTimer: (() => void) | undefined;
   /** The claim that this one takes over, the nodes that have not replied to the takeover, and those that refused it. */
   #predecessor: Claim | undefined;
   #unconfirmed: readonly LockNode[] = [];
@@ -85,16 +94,15 @@ export class Claim implements ReplyListener {
     this.#context = context;
     this.resources = resources;
     this.owner = owner;
-    this.#timeoutMs = nodeTimeoutMs;
+    this.timeoutMs = nodeTimeoutMs;
     this.#isShared = mode === "shared";
     this.#reported = reported;
   }
 
   /** Requests the claim from all nodes. */
-  acquire({ ttlMs, fenceHint, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
+  acquire({ ttlMs, fenceHint, timeoutMs, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
     const { nodes, servers, epoch } = this.#context;
-    const { timeoutMs } = rule;
     const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs, servers };
     if (this.#isShared) request.shared = true;
     if (epoch !== undefined) request.epoch = epoch;
@@ -106,43 +114,28 @@ export class Claim implements ReplyListener {
       predecessor.#successor = this;
     }
     this.#proposedFence = fenceHint;
-    return this.#ask("acquire", request, readAcquireReply, rule);
+    this.#requests += 1;
+    return this.#ask("acquire", request, rule);
   }
 
-  /**
-   * Asks all nodes to keep the claim and to raise the fence counters.
-   *
-   * @param known the votes of nodes that need not be asked
-   */
-  extend(
-    terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
-    rule: VoteRule,
-    known: Tally["votes"] = noVotes,
-  ): Promise<Tally> {
+  /** Asks all nodes to keep the claim and to raise the fence counters. */
+  extend(terms: ExtendTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
-    const request: Writable<ExtendRequest> = { resources, owner, ...terms, timeoutMs: rule.timeoutMs };
+    const request: Writable<ExtendRequest> = { resources, owner, ...terms };
     if (this.#isShared) request.shared = true;
-    return this.#ask("extend", request, (value) => readExtendReply(value, terms.fence), rule, {
-      known: (_, index) => known[index],
-      onSent: (node) => {
-        if (!terms.rejoin) return;
-        this.#rejoining ??= new Set();
-        this.#rejoining.add(node);
-      },
-    });
+    if (terms.rejoin) this.#requests += 1;
+    return this.#ask("extend", request, rule);
   }
 
   /** Ends the claim and releases it on all nodes. Settles when a quorum has replied, or no quorum can any more. */
   release(quorum: Quorum, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
-    this.#releasing = new Set(this.#context.nodes);
-    for (const node of this.#unsent ?? []) if (!this.#rejoining?.has(node)) this.#releasing.delete(node);
+    const { nodes } = this.#context;
+    this.#releasing = new Set(nodes);
+    for (const node of this.#unsent?.keys() ?? []) if (!this.#mayBeOn(node)) this.#releasing.delete(node);
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
-    const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    const rule = { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided };
-    return this.#ask("release", this.#releaseRequest(hints), readReleaseReply, rule, {
-      known: (node) => (this.#releasing?.has(node) ? undefined : notHeld),
-    });
+    const known = this.#unsent && nodes.map((node) => (this.#releasing?.has(node) ? undefined : notHeld));
+    return this.#ask("release", this.#releaseRequest(hints), { quorum, known });
   }
 
   /**
@@ -173,16 +166,11 @@ export class Claim implements ReplyListener {
     this.#predecessor.#releaseOn([...this.#refused], undo);
   }
 
-  #ask(
-    method: NodeCall["method"],
-    request: NodeRequest,
-    read: NodeCall["read"],
-    rule: VoteRule,
-    { known, onSent }: Pick<NodeCall, "known" | "onSent"> = {},
-  ): Promise<Tally> {
+  #ask(method: NodeCall["method"], request: NodeRequest, rule: VoteRule): Promise<Tally> {
     Object.freeze(request);
-    const call = { method, request, resources: this.#reported, listener: this, read, known, onSent };
-    return new QuorumCall(this.#context, call, rule).run();
+    const { timeoutMs } = request;
+    const call = { method, request, resources: this.#reported, timeoutMs, listener: this };
+    return new QuorumCall(this.#context, call, rule).settled;
   }
 
   /**
@@ -190,7 +178,7 @@ export class Claim implements ReplyListener {
    * did. Where the reply to a release in flight may show that it came after the grant, waits for that reply, at most for
    * `nodeTimeoutMs`.
    */
-  onReply(method: NodeCall["method"], node: LockNode, vote: Vote): void {
+  onReply({ method, request }: NodeCall, node: LockNode, vote: Vote): void {
     const { kind, fence } = vote;
     if (method === "release") {
       this.#onReleased(node, kind);
@@ -199,9 +187,9 @@ export class Claim implements ReplyListener {
     const isAcquire = method === "acquire";
     if (isAcquire && this.#predecessor !== undefined) this.#confirm(node, kind, this.#predecessor);
     if (kind === "failed" && hasCode(vote, "NOT_SENT")) {
-      if (!isAcquire) return;
-      this.#unsent ??= new Set();
-      this.#unsent.add(node);
+      if (!isAcquire && !(request as ExtendRequest).rejoin) return;
+      this.#unsent ??= new Map();
+      this.#unsent.set(node, (this.#unsent.get(node) ?? 0) + 1);
       return;
     }
     if (kind === "denied" || kind === "not-held") return;
@@ -212,12 +200,8 @@ export class Claim implements ReplyListener {
       return;
     }
     const grantsProposal = isAcquire && fence === this.#proposedFence;
-    if (this.#isShared || !grantsProposal || !this.#releasing?.has(node)) {
-      this.#releaseOn([node], undo);
-      return;
-    }
-    this.#lateGrants ??= new LateGrants(this.#context, this.#timeoutMs, (silent) => this.#onReleased(silent, "failed"));
-    this.#lateGrants.nodes.add(node);
+    if (this.#isShared || !grantsProposal || !this.#releasing?.has(node)) this.#releaseOn([node], undo);
+    else this.#awaitRelease(node);
   }
 
   /** Notes the reply to a takeover. */
@@ -229,70 +213,55 @@ export class Claim implements ReplyListener {
     else this.#refused.add(node);
   }
 
+  /** Waits for the reply to the release in flight on a node that has granted late. */
+  #awaitRelease(node: LockNode): void {
+    if (this.#lateGrants === undefined) {
+      this.#lateGrants = new Set();
+      this.#context.limit.begin(this.timeoutMs); // so that `close()` waits for the repeated release
+      this.#context.openCalls.add(this);
+    }
+    this.#lateGrants.add(node);
+  }
+
+  /** Repeats the release on the nodes that have not replied to it. */
+  onDeadline(): void {
+    for (const node of this.#lateGrants ?? []) this.#onReleased(node, "failed");
+  }
+
   /** Repeats a release that has freed nothing on a node that granted late. */
   #onReleased(node: LockNode, kind: Vote["kind"]): void {
     this.#releasing?.delete(node);
-    const grants = this.#lateGrants;
-    if (!grants?.nodes.delete(node)) return;
+    if (!this.#lateGrants?.delete(node)) return;
     if (kind !== "released") this.#releaseOn([node], undo);
-    if (grants.nodes.size > 0) return;
+    if (this.#lateGrants.size > 0) return;
     this.#lateGrants = undefined;
-    grants.stop();
+    this.#context.openCalls.remove(this);
+    this.#context.limit.end();
   }
 
   #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
-    const { resources, owner } = this;
-    return { resources, owner, timeoutMs: this.#timeoutMs, ...hints };
+    const { resources, owner, timeoutMs } = this;
+    return { resources, owner, timeoutMs, ...hints };
   }
 
   /** Releases on these nodes, best effort: the claim expires with its ttl in any case. */
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
-    const { limit } = this.#context;
     const request = Object.freeze(this.#releaseRequest(hints));
-    const call = { method: "release", request, read: readReleaseReply } as const;
+    const { timeoutMs } = this;
+    const call = { method: "release", request, resources: this.#reported, timeoutMs, listener: this } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
-      if (this.#unsent?.has(node) && !this.#rejoining?.has(node)) continue;
+      if (!this.#mayBeOn(node)) continue;
       this.#releasing.add(node);
-      const onVote = ({ kind }: Vote): void => this.#onReleased(node, kind);
-      sendTo(limit, this.#timeoutMs, node, call, onVote);
+      sendTo(this.#context.limit, node, call);
     }
   }
-}
 
-/** The nodes whose late grants wait for the reply to a release in flight, all until one deadline. */
-class LateGrants implements Timed {
-  readonly nodes = new Set<LockNode>();
-  readonly #context: RedlockContext;
-  readonly #timeoutMs: number;
-  readonly #onSilent: (node: LockNode) => void;
-  #cancelTimer: (() => void) | undefined;
-  addedAtTurn = 0;
-  earlier: Timed | undefined;
-  later: Timed | undefined;
-
-  constructor(context: RedlockContext, timeoutMs: number, onSilent: (node: LockNode) => void) {
-    this.#context = context;
-    this.#timeoutMs = timeoutMs;
-    this.#onSilent = onSilent;
-    context.limit.begin(timeoutMs); // so that `close()` waits for the repeated release
-    context.openCalls.add(this);
-  }
-
-  startTimer(): void {
-    const { clock } = this.#context;
-    const onDeadline = () => {
-      for (const node of [...this.nodes]) this.#onSilent(node);
-    };
-    const onTimer = () => clock.afterPendingIo(onDeadline);
-    this.#cancelTimer = clock.startTimer(this.#timeoutMs, onTimer, { background: true });
-  }
-
-  stop(): void {
-    this.#context.openCalls.remove(this);
-    this.#cancelTimer?.();
-    this.#context.limit.end();
+  /** Whether a node was sent a request that makes the claim. */
+  #mayBeOn(node: LockNode): boolean {
+    const unsent = this.#unsent?.get(node);
+    return unsent === undefined || unsent < this.#requests;
   }
 }
 

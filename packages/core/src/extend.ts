@@ -27,9 +27,9 @@ export interface Extension {
 export async function extendOnce(claim: Claim, terms: ExtensionTerms): Promise<Extension> {
   const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
   const tally = await claim.extend(
-    { ttlMs, fence, rejoin: true },
+    { ttlMs, fence, rejoin: true, timeoutMs },
     {
-      timeoutMs,
+      quorum,
       isYes: ({ kind }, index) => {
         absent[index] ||= kind !== "held";
         return !absent[index];

@@ -69,8 +69,8 @@ export interface FenceAgreement {
   readonly signal: AbortSignal | undefined;
   /** How long all proposals together may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Asks the nodes without a known vote to raise the fence counters of the claim. */
-  raise(known: readonly (Vote | undefined)[], fence: number, rule: VoteRule): Promise<Tally>;
+  /** Asks the nodes to raise the fence counters of the claim. */
+  raise(fence: number, timeoutMs: number, rule: VoteRule): Promise<Tally>;
 }
 
 /**
@@ -97,10 +97,10 @@ export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreem
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
-    const final = known.map((vote) => (isBehind(vote, fence, isSeveral) ? undefined : vote));
-    await raise(final, fence, {
-      timeoutMs: leftMs,
+    await raise(fence, leftMs, {
+      quorum,
       signal,
+      known: known.map((vote) => (isBehind(vote, fence, isSeveral) ? undefined : vote)),
       isYes: (vote, index) => {
         const isConfirmed = vote.fence === fence;
         known[index] = { ...vote, isUniform: isConfirmed }; // all counters are at least the proposal now

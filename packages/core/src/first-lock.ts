@@ -39,6 +39,6 @@ export class FirstLock {
   end(): void {
     this.isAwaited = false;
     this.#cancelTimer?.();
-    for (const call of this.#openCalls.list()) call.reconsider?.();
+    this.#openCalls.reconsider();
   }
 }

@@ -161,7 +161,7 @@ export class HeldLock implements Lock {
     const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
       const leftMs = this.#remainingOrThrow();
-      const wait = { patienceMs: () => leftMs, isUrgent: true };
+      const wait = { patienceMs: leftMs, isUrgent: true };
       const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), wait);
       this.#isExtending = false;
       if (round === null) return;
@@ -213,46 +213,50 @@ export class HeldLock implements Lock {
     return remainingMs;
   }
 
-  #release(): Promise<void> {
+  async #release(): Promise<void> {
     const { observer, limit } = this.#context;
     const { claim } = this.#won;
     const { quorum, nodeTimeoutMs } = this.#waiter.settings;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) {
       claim.withdraw({});
-      return Promise.resolve();
+      return;
     }
     const heldMs = observer.released ? this.#heldMs() : 0;
     this.#isReleased = true;
     this.#end();
     if (isFirst) observer.releasing?.(this.facts);
-    let handedOver = false;
-    const release = () => claim.release(quorum, isFirst ? this.#queues.releaseHints(this.#waiter) : undefined);
-    const handOverOrRelease = (): Promise<Tally | undefined> => {
-      const offer = isFirst ? this.#queues.handOver(this.#waiter, claim) : undefined;
-      if (offer === undefined) return release();
-      claim.end();
-      return offer.then((isTaken) => {
-        handedOver = isTaken;
-        return isTaken ? undefined : release();
-      });
-    };
     limit.begin(nodeTimeoutMs);
-    // A claim that has ended by then needs no release.
-    const patienceMs = () => Math.max(nodeTimeoutMs, this.#lease.ttlLeftMs());
-    return limit.run(handOverOrRelease, { patienceMs, isUrgent: true }).then((tally) => {
-      claim.end(); // also without a permit
-      limit.end();
-      const votes = tally?.votes ?? noVotes;
-      const confirmed = handedOver || quorum.isReachedBy(tally?.verdicts ?? [], verdict.yes);
-      if (isFirst) {
-        observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
-        this.#queues.leave(this.#waiter, votes);
+    let hasPermit = limit.enter();
+    if (!hasPermit) {
+      // A claim that has ended by then needs no release.
+      const patienceMs = Math.max(nodeTimeoutMs, this.#lease.ttlLeftMs());
+      hasPermit = await limit.wait({ patienceMs, isUrgent: true });
+    }
+    let handedOver = false;
+    let tally: Tally | undefined;
+    if (hasPermit) {
+      const offer = isFirst ? this.#queues.handOver(this.#waiter, claim) : undefined;
+      if (offer !== undefined) {
+        claim.end();
+        handedOver = await offer;
       }
-      if (confirmed || this.#lease.remainingMs() <= 0) return;
-      this.#releasing = undefined;
-      throw new QuorumUnreachableError(...this.#details("release", votes));
-    });
+      if (!handedOver) {
+        tally = await claim.release(quorum, isFirst ? this.#queues.releaseHints(this.#waiter) : undefined);
+      }
+      limit.leave();
+    }
+    claim.end(); // also without a permit
+    limit.end();
+    const votes = tally?.votes ?? noVotes;
+    const confirmed = handedOver || quorum.isReachedBy(tally?.verdicts ?? [], verdict.yes);
+    if (isFirst) {
+      observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
+      this.#queues.leave(this.#waiter, votes);
+    }
+    if (confirmed || this.#lease.remainingMs() <= 0) return;
+    this.#releasing = undefined;
+    throw new QuorumUnreachableError(...this.#details("release", votes));
   }
 
   async #transfer(withinMs: number): Promise<string> {

@@ -4,8 +4,8 @@ import { labelOf, reasonOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 import type { NodeSet } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
-import { readFailure, readNodeView } from "./replies.ts";
+import { QuorumCall } from "./quorum-call.ts";
+import { readFailure } from "./replies.ts";
 
 /** The holder of a resource, by majority and node by node. Each node's view was true at some moment during the call. */
 export interface Inspection {
@@ -96,15 +96,11 @@ export async function inspectResource(
   { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
   const { nodes, limit } = context;
-  const call: NodeCall = {
-    method: "inspect",
-    resources: [resource],
-    request: resource,
-    read: readNodeView,
-    known: (node) => (node.inspect ? undefined : readFailure(new Error("does not implement inspect()"))),
-  };
-  const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
-  const tally = await limit.run(() => new QuorumCall(context, call, rule).run(), { patienceMs: () => timeoutMs });
+  const call = { method: "inspect", request: resource, resources: [resource], timeoutMs } as const;
+  const unable = readFailure(new Error("does not implement inspect()"));
+  const known = nodes.map(({ inspect }) => (inspect ? undefined : unable));
+  const ask = () => new QuorumCall(context, call, { quorum, known, isDecided: () => false }).settled;
+  const tally = await limit.run(ask, { patienceMs: timeoutMs });
   const failed = tally === undefined ? new Error(notSent(timeoutMs).remark) : null;
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const { view = null, error = failed } = tally?.votes[index] ?? {};

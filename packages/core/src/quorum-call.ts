@@ -4,7 +4,7 @@ import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
-import { hasCode, readFailure, type Vote } from "./replies.ts";
+import { hasCode, readFailure, readReply, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
 /** The votes so far. */
@@ -15,48 +15,40 @@ export interface Tally {
   readonly verdicts: readonly number[];
 }
 
-/** How to count votes, and how long to wait for them. */
-export interface VoteRule {
-  /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
-  readonly timeoutMs: number;
-  /** Lets the caller give up: when it aborts, the call settles with the votes so far. */
-  readonly signal?: AbortSignal | undefined;
-  /** Whether the call settles with the votes so far when the `Redlock` is closed. */
-  readonly endsOnClose?: boolean;
-  /** Whether this is the desired reply. Never called for a failure. */
-  isYes(vote: Vote, index: number): boolean;
-  /** Whether the outcome is certain. */
-  isDecided(tally: Tally): boolean;
-}
+/** The votes of a call that asked no node. */
+export const noVotes: Tally["votes"] = [];
 
-/** The request to send to each node. */
+/** A request for any number of nodes. */
 export interface NodeCall {
   readonly method: NodeFailedEvent["method"];
   /** The argument of the method. */
   readonly request: unknown;
   /** The resources that events name. */
   readonly resources: readonly string[];
-  /** Receives each reply or failure, even after the call has settled, but no missed deadline. */
-  readonly listener?: ReplyListener | undefined;
-  /** Reads what the node resolved with. */
-  read(value: unknown): Vote;
-  /** Returns the vote of a node that need not be asked. */
-  readonly known?: ((node: LockNode, index: number) => Vote | undefined) | undefined;
-  /** Called just before the request is sent to a node. */
-  readonly onSent?: ((node: LockNode) => void) | undefined;
+  /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
+  readonly timeoutMs: number;
+  /** Receives each reply or failure of a node, however late, but no missed deadline. */
+  readonly listener?: ReplyListener;
 }
 
 /** See {@link NodeCall.listener}. */
 export interface ReplyListener {
-  onReply(method: NodeCall["method"], node: LockNode, vote: Vote): void;
+  onReply(call: NodeCall, node: LockNode, vote: Vote): void;
 }
 
-/** The votes of a call that asked no node. */
-export const noVotes: Tally["votes"] = [];
-
-/** Counts every reply as the desired one. */
-export function anyVote(): boolean {
-  return true;
+/** How to count the votes of a call to all nodes. */
+export interface VoteRule {
+  readonly quorum: Quorum;
+  /** Lets the caller give up: when it aborts, the call settles with the votes so far. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the call settles with the votes so far when the `Redlock` is closed. */
+  readonly endsOnClose?: boolean;
+  /** The votes of nodes that need not be asked, in the order of the nodes. */
+  readonly known?: Tally["votes"] | undefined;
+  /** Whether this is the desired reply. Never called for a failure. Default: any reply but a denial. */
+  readonly isYes?: (vote: Vote, index: number) => boolean;
+  /** Whether the outcome is certain. Default: {@link isCertain}. */
+  readonly isDecided?: (tally: Tally, quorum: Quorum) => boolean;
 }
 
 /** Whether a quorum voted yes, or no quorum can any more. */
@@ -68,23 +60,25 @@ export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
 /** The part of the context that a quorum call uses. */
 export interface CallContext {
   readonly nodes: readonly LockNode[];
-  readonly clock: Clock;
   readonly observer: Observer;
   readonly openCalls: OpenCalls;
   readonly limit: RequestLimit;
 }
 
-/** Something with a deadline, and its position among the {@link OpenCalls}. */
-export interface Timed {
+/** Something with a deadline, and its position among the {@link OpenCalls}, which they maintain. */
+export interface OpenCall {
+  readonly timeoutMs: number;
+  /** Whether the deadline does not keep the process alive. */
+  readonly isBackground: boolean;
+  /** Whether it settles when the `Redlock` is closed. */
+  readonly endsOnClose: boolean;
   addedAtTurn: number;
-  earlier: Timed | undefined;
-  later: Timed | undefined;
-  /** Starts the deadline. */
-  startTimer(): void;
-  /**
-   * Settles if the outcome is certain by now: called when the rule may decide differently, or when the `Redlock` closes.
-   */
-  reconsider?(isClosing?: boolean): void;
+  earlier: OpenCall | undefined;
+  later: OpenCall | undefined;
+  cancelTimer: (() => void) | undefined;
+  onDeadline(): void;
+  /** Settles with the votes so far if the outcome is certain, or `isForced`. */
+  settle?(isForced: boolean): void;
 }
 
 /**
@@ -97,10 +91,10 @@ export interface Timed {
  */
 export class OpenCalls {
   readonly #clock: Clock;
-  #first: Timed | undefined;
-  #last: Timed | undefined;
+  #first: OpenCall | undefined;
+  #last: OpenCall | undefined;
   /** The first call whose deadline has not started. */
-  #untimed: Timed | undefined;
+  #untimed: OpenCall | undefined;
   #turns = 0;
   #isTurning = false;
 
@@ -110,18 +104,20 @@ export class OpenCalls {
   }
 
   /** Adds a call. Starts its timer after two turns unless it is removed before. */
-  add(call: Timed): void {
+  add(call: OpenCall): void {
     call.addedAtTurn = this.#turns;
     call.earlier = this.#last;
     if (this.#last) this.#last.later = call;
     else this.#first = call;
     this.#last = call;
     this.#untimed ??= call;
-    this.#turn();
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    this.#clock.afterPendingIo(this.#onTurn);
   }
 
-  /** Removes a call. */
-  remove(call: Timed): void {
+  /** Removes a call, and cancels its deadline. */
+  remove(call: OpenCall): void {
     const { earlier, later } = call;
     if (this.#untimed === call) this.#untimed = later;
     if (earlier) earlier.later = later;
@@ -130,133 +126,123 @@ export class OpenCalls {
     else this.#last = earlier;
     call.earlier = undefined;
     call.later = undefined;
+    call.cancelTimer?.();
+    call.cancelTimer = undefined;
   }
 
-  #turn(): void {
-    if (this.#isTurning) return;
-    this.#isTurning = true;
-    this.#clock.afterPendingIo(this.#onTurn);
+  /** Settles the calls whose outcome is certain by now, as their rule may decide differently, or that end on closing. */
+  reconsider(isClosing: boolean = false): void {
+    const calls: OpenCall[] = [];
+    for (let call = this.#first; call; call = call.later) calls.push(call);
+    for (const call of calls) call.settle?.(isClosing && call.endsOnClose);
   }
 
   readonly #onTurn = (): void => {
-    this.#isTurning = false;
     this.#turns += 1;
     for (let call = this.#untimed; call && call.addedAtTurn + 2 <= this.#turns; call = this.#untimed) {
       this.#untimed = call.later;
-      call.startTimer();
+      this.#startTimer(call);
     }
-    if (this.#untimed) this.#turn();
+    this.#isTurning = this.#untimed !== undefined;
+    if (this.#isTurning) this.#clock.afterPendingIo(this.#onTurn);
   };
 
-  /** The calls at this moment. */
-  list(): readonly Timed[] {
-    const calls: Timed[] = [];
-    for (let call = this.#first; call; call = call.later) calls.push(call);
-    return calls;
+  /** Starts the deadline of a call, which is checked only after pending input was handled (S6). */
+  #startTimer(call: OpenCall): void {
+    const onTimer = () => this.#clock.afterPendingIo(() => call.onDeadline());
+    call.cancelTimer = this.#clock.startTimer(call.timeoutMs, onTimer, { background: call.isBackground });
   }
 }
 
 /** A call to all nodes at once, and the tally of their votes. */
-export class QuorumCall implements Timed {
+export class QuorumCall implements OpenCall, Tally {
+  readonly votes: (Vote | undefined)[];
+  readonly verdicts: number[];
+  /**
+   * Resolves as soon as the outcome is certain, all nodes have replied, or the deadline has passed. Never rejects and never
+   * hangs (S6). The tally does not change afterwards.
+   */
+  readonly settled: Promise<Tally>;
+  readonly timeoutMs: number;
+  readonly isBackground = false;
+  readonly endsOnClose: boolean;
   readonly #context: CallContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
-  readonly #votes: (Vote | undefined)[];
-  readonly #verdicts: number[];
-  readonly #tally: Tally;
-  #stopListening: (() => void) | undefined;
-  #cancelTimer: (() => void) | undefined;
   #resolve: ((tally: Tally) => void) | undefined;
+  #stopListening: (() => void) | undefined;
   #isSettled = false;
   addedAtTurn = 0;
-  earlier: Timed | undefined;
-  later: Timed | undefined;
+  earlier: OpenCall | undefined;
+  later: OpenCall | undefined;
+  cancelTimer: (() => void) | undefined;
 
   /**
-   * @param context the nodes, the clock, the observer, and the other open calls
-   * @param call the request to send to each node
+   * Sends a request to all nodes at the same time.
+   *
+   * @param context the nodes, the observer, and the other open calls
+   * @param call the request
    * @param rule how to count the votes
    */
   constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
+    const { nodes, openCalls, limit } = context;
+    const { signal, known, endsOnClose = false } = rule;
     this.#context = context;
     this.#call = call;
     this.#rule = rule;
-    this.#votes = new Array(context.nodes.length).fill(undefined);
-    this.#verdicts = new Array(context.nodes.length).fill(verdict.missing);
-    this.#tally = { votes: this.#votes, verdicts: this.#verdicts };
-  }
-
-  /**
-   * Sends the request to all nodes at the same time. Settles as soon as the outcome is certain, all nodes have replied,
-   * or the deadline has passed. Never rejects and never hangs (S6). The tally does not change afterwards.
-   */
-  run(): Promise<Tally> {
-    return new Promise((resolve) => {
+    this.timeoutMs = call.timeoutMs;
+    this.endsOnClose = endsOnClose;
+    this.votes = new Array(nodes.length).fill(undefined);
+    this.verdicts = new Array(nodes.length).fill(verdict.missing);
+    this.settled = new Promise((resolve) => {
       this.#resolve = resolve;
-      const { nodes, openCalls, limit } = this.#context;
-      const { method, listener, known } = this.#call;
-      const { signal, timeoutMs } = this.#rule;
-      openCalls.add(this);
-      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      for (let index = 0; index < nodes.length; index++) {
-        const node = nodes[index] as LockNode;
-        const onVote = (vote: Vote): void => {
-          listener?.onReply(method, node, vote);
-          this.#add(index, vote);
-        };
-        const vote = known?.(node, index);
-        if (vote === undefined) sendTo(limit, timeoutMs, node, this.#call, onVote);
-        else void Promise.resolve().then(() => this.#add(index, vote));
-      }
     });
+    openCalls.add(this);
+    if (signal) this.#stopListening = onAbort(signal, () => this.settle(true));
+    for (const [index, node] of nodes.entries()) {
+      const vote = known?.[index];
+      if (vote === undefined) sendTo(limit, node, call, this);
+      else void Promise.resolve(vote).then(() => this.count(node, vote));
+    }
   }
 
-  reconsider(isClosing?: boolean): void {
-    if ((isClosing && this.#rule.endsOnClose) || this.#rule.isDecided(this.#tally)) this.#settle();
-  }
-
-  /** Starts the deadline, which is checked only after pending input was handled (S6). */
-  startTimer(): void {
-    const { clock } = this.#context;
-    const onTimer = () => clock.afterPendingIo(() => this.#onDeadline());
-    this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
-  }
-
-  #add(index: number, vote: Vote): void {
-    if (this.#isSettled || this.#votes[index] !== undefined) return;
-    if (vote.kind === "failed") this.#addFailure(index, vote);
+  /** Counts the vote of a node, unless it has voted or the call has settled. */
+  count(node: LockNode, vote: Vote): void {
+    const index = this.#context.nodes.indexOf(node);
+    if (this.#isSettled || this.votes[index] !== undefined) return;
+    if (vote.kind === "failed") this.#countFailure(index, vote);
     else {
-      this.#votes[index] = vote;
-      this.#verdicts[index] = this.#rule.isYes(vote, index) ? verdict.yes : verdict.no;
+      const { isYes } = this.#rule;
+      this.votes[index] = vote;
+      this.verdicts[index] = (isYes ? isYes(vote, index) : vote.kind !== "denied") ? verdict.yes : verdict.no;
     }
-    if (!this.#verdicts.includes(verdict.missing) || this.#rule.isDecided(this.#tally)) this.#settle();
+    this.settle(false);
   }
 
-  #addFailure(index: number, vote: Vote): void {
-    this.#votes[index] = vote;
-    this.#verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
-    const { nodes, observer } = this.#context;
-    const { method, resources } = this.#call;
-    const node = (nodes[index] as LockNode).name;
-    observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
-  }
-
-  #onDeadline(): void {
+  settle(isForced: boolean): void {
+    const { quorum, isDecided = isCertain } = this.#rule;
     if (this.#isSettled) return;
-    const failure = readFailure(new NodeTimeoutError(this.#rule.timeoutMs));
-    for (let index = 0; index < this.#votes.length; index++) {
-      if (this.#votes[index] === undefined) this.#addFailure(index, failure);
-    }
-    this.#settle();
-  }
-
-  #settle(): void {
-    if (this.#isSettled) return;
+    if (!isForced && this.verdicts.includes(verdict.missing) && !isDecided(this, quorum)) return;
     this.#isSettled = true;
     this.#stopListening?.();
     this.#context.openCalls.remove(this);
-    this.#cancelTimer?.();
-    this.#resolve?.(this.#tally);
+    this.#resolve?.(this);
+  }
+
+  onDeadline(): void {
+    if (this.#isSettled) return;
+    const failure = readFailure(new NodeTimeoutError(this.timeoutMs));
+    for (const [index, vote] of this.votes.entries()) if (vote === undefined) this.#countFailure(index, failure);
+    this.settle(true);
+  }
+
+  #countFailure(index: number, vote: Vote): void {
+    this.votes[index] = vote;
+    this.verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
+    const { nodes, observer } = this.#context;
+    const node = (nodes[index] as LockNode).name;
+    const { method, resources } = this.#call;
+    observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
   }
 }
 
@@ -266,40 +252,31 @@ const unsent = readFailure(new NotSentError("silent: hundreds of earlier request
 /**
  * Sends a request to one node, unless it is silent, and reads its reply. Treats a synchronous throw as a rejection, a plain
  * value as a resolution, and a reply that throws when it is read as a failure.
+ *
+ * @param quorumCall counts the vote
  */
-export function sendTo(
-  limit: RequestLimit,
-  timeoutMs: number,
-  node: LockNode,
-  { method, request, read, onSent }: Pick<NodeCall, "method" | "request" | "read" | "onSent">,
-  onVote: (vote: Vote) => void,
-): void {
+export function sendTo(limit: RequestLimit, node: LockNode, call: NodeCall, quorumCall?: QuorumCall): void {
+  const { method, request, timeoutMs, listener } = call;
   const number = limit.begin(timeoutMs, node, method === "release");
+  const onReply = (value: unknown, failure?: Vote): void => {
+    let vote = failure;
+    try {
+      vote ??= readReply[method](value, request as never);
+    } catch (error) {
+      vote = readFailure(error);
+    }
+    listener?.onReply(call, node, vote);
+    quorumCall?.count(node, vote);
+    if (number !== undefined) limit.end(number, node);
+  };
+  const onFailure = (reason: unknown): void => onReply(undefined, readFailure(reason));
   if (number === undefined) {
-    void Promise.resolve(unsent).then(onVote);
+    void Promise.resolve().then(() => onReply(undefined, unsent));
     return;
   }
-  onSent?.(node);
-  let reply: Promise<unknown>;
   try {
-    reply = Promise.resolve(node[method]?.(request as never));
+    Promise.resolve(node[method]?.(request as never)).then(onReply, onFailure);
   } catch (reason) {
-    reply = Promise.reject(reason);
+    Promise.reject(reason).catch(onFailure);
   }
-  reply.then(
-    (value) => {
-      let vote: Vote;
-      try {
-        vote = read(value);
-      } catch (error) {
-        vote = readFailure(error);
-      }
-      onVote(vote);
-      limit.end(number, node);
-    },
-    (reason) => {
-      onVote(readFailure(reason));
-      limit.end(number, node);
-    },
-  );
 }

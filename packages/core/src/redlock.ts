@@ -310,7 +310,7 @@ export class Redlock implements AsyncDisposable {
     this.#closed.abort();
     this.#queues.close();
     limit.dismiss();
-    for (const call of openCalls.list()) call.reconsider?.(true); // which sends the undo of its attempt
+    openCalls.reconsider(true); // which sends the undo of attempts
     await limit.drain();
     const pause = new Pause(clock);
     const unused = nodes.filter((node) => {
@@ -326,9 +326,12 @@ export class Redlock implements AsyncDisposable {
   /** Throws if this `Redlock` is closed, or the caller has given up. */
   #assertOpen(action: LockAction, resources: readonly string[], signal?: AbortSignal): void {
     signal?.throwIfAborted();
-    if (!this.#closing) return;
-    const operation = { resources, nodes: this.nodes, quorum: this.#settings.quorum };
-    throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
+    if (this.#closing) throw new RedlockClosedError(...this.#details(action, resources, "the Redlock is closed"));
+  }
+
+  /** The parameters of the error for a call that asked no node. */
+  #details(action: LockAction, resources: readonly string[], remark: string): ReturnType<typeof failureDetails> {
+    return failureDetails(action, { resources, nodes: this.nodes, quorum: this.#settings.quorum }, noVotes, remark);
   }
 
   #acquire(
@@ -341,43 +344,51 @@ export class Redlock implements AsyncDisposable {
     const resources = parseResources(names);
     const settings = options === undefined ? this.#settings : this.#settingsFor(options);
     const { clock, observer, limit } = this.#context;
-    const { signal, waitTimeoutMs } = settings;
+    const { signal, waitTimeoutMs, nodeTimeoutMs } = settings;
     const action = kind.ticket === undefined ? "lock" : "adopt";
     const mayWait = kind.mayWait && waitTimeoutMs > 0;
     const calledAt = readClocks(clock);
     const deadlineMs = mayWait ? calledAt.monotonicMs + waitTimeoutMs : Infinity;
-    let startedAt = limit.isSaturated ? undefined : calledAt;
+    let startedAt: ClockReading | undefined = calledAt; // unless the call waits before its attempt
     let waiter: Waiter | undefined;
     let failure: AttemptFailed | undefined;
     try {
       this.#assertOpen(action, resources, signal);
       const around = mayWait ? this.#nesting?.lockAround(resources, settings) : undefined;
-      if (around !== undefined) {
-        throw new LockHeldError(
-          ...failureDetails("lock", { ...settings, resources, nodes: this.nodes }, noVotes, around),
-        );
-      }
+      if (around !== undefined) throw new LockHeldError(...this.#details("lock", resources, around));
       waiter = this.#queues.enqueue(resources, settings, mayWait, action);
-      for (;;) {
+      for (; ; this.#assertOpen(action, resources, signal)) {
+        if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
+          throw this.#errorOf(waiter, failure, true, action);
+        }
         if (waiter.state === "queued") {
           startedAt = undefined;
           await this.#queues.next(waiter, deadlineMs);
-          this.#assertOpen(action, resources, signal);
+          continue;
         }
-        if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
-          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(waiter), action);
+        const isTakeover = waiter.offer !== undefined; // under the permit of the predecessor's release
+        let hasPermit = isTakeover || limit.enter();
+        if (!hasPermit) {
+          startedAt = undefined;
+          // A call that does not wait for other owners has no deadline.
+          const patienceMs = deadlineMs === Infinity ? nodeTimeoutMs : deadlineMs - clock.monotonicMs();
+          hasPermit = await limit.wait({ patienceMs, signal });
+          if (!hasPermit && mayWait) continue;
         }
-        const result = await this.#attempt(waiter, startedAt, deadlineMs, kind.ticket);
+        let result: Attempt;
+        try {
+          result = hasPermit ? await this.#attempt(waiter, startedAt, kind.ticket) : notSent(nodeTimeoutMs);
+        } finally {
+          if (hasPermit && !isTakeover) limit.leave();
+        }
         startedAt = undefined;
-        if (result?.outcome === "acquired") {
-          if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) {
-            this.#assertOpen(action, resources, signal);
-            continue;
-          }
+        const isOver = this.#closing !== undefined || signal?.aborted;
+        if (result.outcome === "acquired") {
+          if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
           const lock = new HeldLock(this.#context, this.#queues, waiter, result);
-          if (this.#closing || signal?.aborted) {
+          if (isOver) {
             await lock[Symbol.asyncDispose]();
-            this.#assertOpen(action, resources, signal);
+            continue;
           }
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({
@@ -387,44 +398,35 @@ export class Redlock implements AsyncDisposable {
           });
           return lock;
         }
-        this.#assertOpen(action, resources, signal);
-        if (result === undefined && mayWait) continue; // no permit in time
-        failure = result ?? notSent(settings.nodeTimeoutMs);
+        if (isOver) continue;
+        failure = result;
         if (!mayWait || failure.outcome === "misconfigured") break;
         this.#queues.failed(waiter, failure);
       }
-      if (failure.error !== undefined) throw failure.error;
-      if (!kind.mayWait && failure.outcome === "held" && observer.acquireFailed === undefined) {
-        this.#queues.leave(waiter);
-        return null;
-      }
-      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(waiter), action);
+      const isRefused = !kind.mayWait && failure.outcome === "held" && failure.error === undefined;
+      if (!isRefused) throw failure.error ?? this.#errorOf(waiter, failure, false, action);
+      this.#queues.leave(waiter);
+      const waitedMs = this.#msSince(calledAt);
+      observer.acquireFailed?.({ resources, waitedMs, error: this.#errorOf(waiter, failure, false, action) });
+      return null;
     } catch (error) {
       if (waiter !== undefined) this.#queues.leave(waiter);
       observer.acquireFailed?.({ resources, waitedMs: this.#msSince(calledAt), error });
-      const isRefused = failure?.outcome === "held" && failure.error === undefined;
-      if (!kind.mayWait && error instanceof LockHeldError && isRefused) return null;
       throw error;
     }
   }
 
-  /** Makes an attempt once a permit is free. A takeover runs under the permit of the predecessor's release. */
-  #attempt(
-    waiter: Waiter,
-    startedAt: ClockReading | undefined,
-    deadlineMs: number,
-    ticket: Ticket | undefined,
-  ): Promise<Attempt | undefined> {
+  /** Makes an attempt, which starts now unless an earlier reading of the clocks still holds. */
+  #attempt(waiter: Waiter, startedAt: ClockReading | undefined, ticket: Ticket | undefined): Promise<Attempt> {
     const context = this.#context;
-    const { signal, nodeTimeoutMs } = waiter.settings;
-    // A call that does not wait for other owners has no deadline.
-    const patienceMs = () => (deadlineMs === Infinity ? nodeTimeoutMs : deadlineMs - context.clock.monotonicMs());
-    const run = () => {
-      const terms = this.#queues.begin(waiter);
-      if (ticket !== undefined) return adoptTicket(context, ticket, terms, this.closed);
-      return attempt(context, terms, startedAt ?? readClocks(context.clock));
-    };
-    return waiter.offer !== undefined ? run() : context.limit.run(run, { patienceMs, signal });
+    const terms = this.#queues.begin(waiter);
+    if (ticket !== undefined) return adoptTicket(context, ticket, terms, this.closed);
+    return attempt(context, terms, startedAt ?? readClocks(context.clock));
+  }
+
+  /** Creates the error of a call that ends without a lock. */
+  #errorOf(waiter: Waiter, failure: AttemptFailed | undefined, hasWaited: boolean, action: LockAction): Error {
+    return attemptError(this.#context, waiter, failure, hasWaited, this.#queues.heldHere(waiter), action);
   }
 
   #msSince(moment: ClockReading): number {

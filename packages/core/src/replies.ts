@@ -1,6 +1,6 @@
 import { describeFields, describeValue } from "./arguments.ts";
 import { InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
-import type { NodeView, Sharer } from "./lock-node.ts";
+import type { AcquireRequest, ExtendRequest, NodeView, ReleaseRequest, Sharer } from "./lock-node.ts";
 
 /** A node's reply, or failure to reply, as core counts it. */
 export interface Vote extends Omit<NodeOutcome, "node"> {
@@ -18,7 +18,7 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
  */
 
 /** Reads the reply of `acquire`. */
-export function readAcquireReply(value: unknown): Vote {
+function readAcquireReply(value: unknown): Vote {
   const { granted, fence, uniform, retryAfterMs, heldResources, holder, blockedBy } = Object(value) as Fields;
   if (granted === true && isFence(fence)) {
     return uniform === true ? { kind: "granted", fence, isUniform: true } : { kind: "granted", fence };
@@ -36,7 +36,7 @@ export function readAcquireReply(value: unknown): Vote {
 }
 
 /** Reads the reply of `extend`. Its fence must be at least the requested one. */
-export function readExtendReply(value: unknown, atLeast: number): Vote {
+function readExtendReply(value: unknown, { fence: atLeast }: ExtendRequest): Vote {
   const { held, fence, rejoined, holder } = Object(value) as Fields;
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
   if (held === false && rejoined === true) return { kind: "rejoined" };
@@ -47,7 +47,7 @@ export function readExtendReply(value: unknown, atLeast: number): Vote {
 }
 
 /** Reads the reply of `release`. */
-export function readReleaseReply(value: unknown): Vote {
+function readReleaseReply(value: unknown): Vote {
   const { released, next } = Object(value) as Fields;
   if (typeof released !== "boolean") return invalidReply("release", value);
   const kind = released ? "released" : "not-held";
@@ -55,7 +55,7 @@ export function readReleaseReply(value: unknown): Vote {
 }
 
 /** Reads the reply of `inspect`. */
-export function readNodeView(value: unknown): Vote {
+function readNodeView(value: unknown): Vote {
   const { owner, remainingMs, sharers, fence, floor, recoveringMs } = Object(value) as Fields;
   const isValid =
     (owner === null || typeof owner === "string") &&
@@ -74,6 +74,18 @@ export function readNodeView(value: unknown): Vote {
     ...(recoveringMs !== undefined && { recoveringMs }),
   };
   return { kind: owner === null ? "not-held" : "held", view };
+}
+
+/** Reads what a method of a node resolved with, as its reply to a request. */
+export const readReply: {
+  readonly [Method in keyof Requests]: (value: unknown, request: Requests[Method]) => Vote;
+} = { acquire: readAcquireReply, extend: readExtendReply, release: readReleaseReply, inspect: readNodeView };
+
+interface Requests {
+  readonly acquire: AcquireRequest;
+  readonly extend: ExtendRequest;
+  readonly release: ReleaseRequest;
+  readonly inspect: string;
 }
 
 /** Reads the reason of a rejection. Wraps anything that is not a readable `Error` of this realm in one. */

@@ -30,8 +30,8 @@ interface Traffic {
 
 /** How an operation waits for its permit. */
 export interface PermitWait {
-  /** Returns how long the operation waits, in milliseconds. Called once, if there is no permit. */
-  readonly patienceMs: () => number;
+  /** How long the operation waits, in milliseconds. */
+  readonly patienceMs: number;
   /** Makes the operation give up when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Whether it goes ahead of all operations that are not urgent. */
@@ -77,44 +77,45 @@ export class RequestLimit {
   }
 
   /**
-   * Runs an operation as soon as a permit is free, first come, first served. The permit is returned when the operation
-   * settles. It must not throw synchronously.
+   * Runs an operation as soon as a permit is free.
    *
    * @returns the result of the operation, or undefined if it gave up waiting and did not run
    */
-  run<T>(operation: () => Promise<T>, wait: PermitWait): Promise<T | undefined> {
-    if (this.isSaturated) return this.#runLater(operation, wait);
+  async run<T>(operation: () => Promise<T>, wait: PermitWait): Promise<T | undefined> {
+    if (!(this.enter() || (await this.wait(wait)))) return undefined;
+    try {
+      return await operation();
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Takes a permit if one is free, and returns whether it did. */
+  enter(): boolean {
+    if (this.isSaturated) return false;
     this.#inUse += 1;
-    return this.#runNow(operation);
+    return true;
   }
 
-  #runNow<T>(operation: () => Promise<T>): Promise<T> {
-    const running = operation();
-    running.then(this.#returnPermit, this.#returnPermit);
-    return running;
-  }
-
-  async #runLater<T>(
-    operation: () => Promise<T>,
-    { patienceMs, signal, isUrgent }: PermitWait,
-  ): Promise<T | undefined> {
+  /** Waits for a permit, first come, first served, and returns whether it got one. */
+  async wait({ patienceMs, signal, isUrgent }: PermitWait): Promise<boolean> {
     const waiting = isUrgent ? this.#urgent : this.#ordinary;
     const pause = new Pause(this.#clock);
     waiting.add(pause);
-    await pause.wait(patienceMs(), signal);
-    const hasPermit = !waiting.delete(pause);
-    return hasPermit ? this.#runNow(operation) : undefined;
+    await pause.wait(patienceMs, signal);
+    return !waiting.delete(pause);
   }
 
-  /** Makes all waiting operations give up, except urgent ones: their `run` resolves with undefined. */
+  /** Returns a permit, when the operation has settled. */
+  leave(): void {
+    this.#inUse -= 1;
+    if (this.#urgent.size > 0 || this.#ordinary.size > 0) this.#admit();
+  }
+
+  /** Makes all waiting operations give up, except urgent ones: they get no permit. */
   dismiss(): void {
     for (const pause of this.#ordinary) pause.wake();
   }
-
-  readonly #returnPermit = (): void => {
-    this.#inUse -= 1;
-    if (this.#urgent.size > 0 || this.#ordinary.size > 0) this.#admit();
-  };
 
   /** Gives permits to waiting operations while there are any. No other operation can take them meanwhile. */
   #admit(): void {

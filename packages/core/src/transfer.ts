@@ -87,7 +87,7 @@ export async function transferClaim(context: RedlockContext, transfer: Transfer)
     outlivesClose: true,
   };
   const take = () => attempt(quietly(context), terms, readClocks(clock));
-  let result = (await limit.run(take, { isUrgent: true, patienceMs: () => leftMs })) ?? notSent(leftMs);
+  let result = (await limit.run(take, { isUrgent: true, patienceMs: leftMs })) ?? notSent(leftMs);
   if (result.outcome === "acquired") {
     if (remainingMs() > 0) return formatTicket({ owner: result.claim.owner, resources, fence: result.fence });
     result.claim.withdraw({}); // another lock may have been granted in between
@@ -165,9 +165,9 @@ async function claimGuard(
 function askForClaim(claim: Claim, { fence }: Ticket, settings: Settings): Promise<Tally> {
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal } = settings;
   return claim.extend(
-    { ttlMs, fence, rejoin: false },
+    { ttlMs, fence, rejoin: false, timeoutMs },
     {
-      timeoutMs,
+      quorum,
       signal,
       endsOnClose: true,
       isYes: ({ kind }) => kind === "held",

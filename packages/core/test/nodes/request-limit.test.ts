@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { operationsMax, RequestLimit } from "../../src/request-limit.ts";
 import { claimOf, world } from "../world.ts";
 
-const forever = { patienceMs: () => Number.POSITIVE_INFINITY };
+const forever = { patienceMs: Number.POSITIVE_INFINITY };
 
 /** A limit of which all but some permits are in use. */
 function limitOf(permits: number) {
@@ -59,7 +59,7 @@ describe("RequestLimit (W6)", () => {
     const { clock, limit, ran, task } = limitOf(1);
     const controller = new AbortController();
     const first = limit.run(task("a", 100), forever);
-    const late = limit.run(task("late", 1), { patienceMs: () => 50 });
+    const late = limit.run(task("late", 1), { patienceMs: 50 });
     const aborted = limit.run(task("aborted", 1), { ...forever, signal: controller.signal });
     const last = limit.run(task("last", 1), forever);
     await clock.advance(60);
@@ -76,7 +76,7 @@ describe("RequestLimit (W6)", () => {
   it("run() does not pass a permit to a task that gives up at the same moment", async () => {
     const { clock, limit, ran, task } = limitOf(1);
     const first = limit.run(task("a", 50), forever);
-    const late = limit.run(task("late", 1), { patienceMs: () => 50 });
+    const late = limit.run(task("late", 1), { patienceMs: 50 });
     const last = limit.run(task("last", 1), forever);
     await clock.until(Promise.all([first, late, last]));
     expect(ran).toEqual(["a", "last"]);
