@@ -411,7 +411,7 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "S10",
     fault: "the second round renews a claim that is no longer held",
-    file: "attempt.ts",
+    file: "fence.ts",
     from: "{ ttlMs, fence, rejoin: false, timeoutMs: leftMs }",
     to: "{ ttlMs, fence, rejoin: true, timeoutMs: leftMs }",
   },
@@ -477,8 +477,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S10",
     fault: "agreement on a token continues after the signal has aborted",
     file: "fence.ts",
-    from: "      quorum,\n      signal,\n      known",
-    to: "      quorum,\n      known",
+    from: "        signal,\n        known",
+    to: "        known",
   },
   {
     rule: "S10",

@@ -90,14 +90,7 @@ export async function attempt(context: RedlockContext, terms: AttemptTerms, star
   const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
   if (isGranted && !quorum.isReachedBy(token.verdicts, verdict.yes)) {
     const validLeftMs = settings.validityMs - elapsedMs(startedAt, readClocks(clock));
-    token = await agreeOnFence(tally.votes, {
-      isSeveral,
-      clock,
-      quorum,
-      signal,
-      timeoutMs: Math.min(timeoutMs, validLeftMs),
-      raise: (fence, leftMs, rule) => claim.extend({ ttlMs, fence, rejoin: false, timeoutMs: leftMs }, rule),
-    });
+    token = await agreeOnFence(clock, claim, settings, tally.votes, Math.min(timeoutMs, validLeftMs));
   }
   return settleAttempt(context, terms, startedAt, claim, tally, token);
 }

@@ -2,15 +2,7 @@ import type { RedlockContext } from "./context.ts";
 import type { AcquireRequest, ExtendRequest, LockNode, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 import type { Quorum } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import {
-  type NodeCall,
-  type OpenCall,
-  QuorumCall,
-  type ReplyListener,
-  sendTo,
-  type Tally,
-  type VoteRule,
-} from "./quorum-call.ts";
+import { type NodeCall, type OpenCall, QuorumCall, sendTo, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
 import { hasCode, type Vote } from "./replies.ts";
 
@@ -45,7 +37,7 @@ const undo: ReleaseHints = { undo: true };
  * the node processed the acquire (or a copy of it) after that release, it would have advanced the counter and granted a
  * higher fence. A shared claim that joins others does not advance it, so this says nothing about shared claims.
  */
-export class Claim implements ReplyListener, OpenCall {
+export class Claim implements OpenCall {
   readonly resources: readonly string[];
   readonly owner: string;
   /** How long a node may take to reply to a release. */
@@ -169,7 +161,7 @@ export class Claim implements ReplyListener, OpenCall {
   #ask(method: NodeCall["method"], request: NodeRequest, rule: VoteRule): Promise<Tally> {
     Object.freeze(request);
     const { timeoutMs } = request;
-    const call = { method, request, resources: this.#reported, timeoutMs, listener: this };
+    const call = { method, request, resources: this.#reported, timeoutMs, claim: this };
     return new QuorumCall(this.#context, call, rule).settled;
   }
 
@@ -249,7 +241,7 @@ export class Claim implements ReplyListener, OpenCall {
     if (nodes.length === 0) return;
     const request = Object.freeze(this.#releaseRequest(hints));
     const { timeoutMs } = this;
-    const call = { method: "release", request, resources: this.#reported, timeoutMs, listener: this } as const;
+    const call = { method: "release", request, resources: this.#reported, timeoutMs, claim: this } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
       if (!this.#mayBeOn(node)) continue;

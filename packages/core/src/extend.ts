@@ -1,16 +1,7 @@
-import type { Claim } from "./claim.ts";
+import type { Claim, ExtendTerms } from "./claim.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
 import type { Tally } from "./quorum-call.ts";
-
-/** The terms of one extension round. */
-export interface ExtensionTerms {
-  readonly ttlMs: number;
-  readonly fence: number;
-  readonly quorum: Quorum;
-  readonly timeoutMs: number;
-  /** Marks nodes that did not hold the claim in earlier rounds of this extension. Each round adds to it. */
-  readonly absent: boolean[];
-}
+import type { Vote } from "./replies.ts";
 
 /** The outcome of one extension round. */
 export interface Extension {
@@ -23,20 +14,23 @@ export interface Extension {
   readonly votes: Tally["votes"];
 }
 
-/** Makes one extension round: asks every node once to keep the claim. */
-export async function extendOnce(claim: Claim, terms: ExtensionTerms): Promise<Extension> {
-  const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
-  const tally = await claim.extend(
-    { ttlMs, fence, rejoin: true, timeoutMs },
-    {
-      quorum,
-      isYes: ({ kind }, index) => {
-        absent[index] ||= kind !== "held";
-        return !absent[index];
-      },
-      isDecided: (votesSoFar) => extensionOutcome(votesSoFar, quorum) !== undefined,
-    },
-  );
+/**
+ * Makes one extension round: asks every node once to keep the claim.
+ *
+ * @param absent marks nodes that did not hold the claim in earlier rounds of this extension. Each round adds to it
+ */
+export async function extendOnce(
+  claim: Claim,
+  terms: Omit<ExtendTerms, "rejoin">,
+  quorum: Quorum,
+  absent: boolean[],
+): Promise<Extension> {
+  const isYes = ({ kind }: Vote, index: number): boolean => {
+    absent[index] ||= kind !== "held";
+    return !absent[index];
+  };
+  const isDecided = (tally: Tally): boolean => extensionOutcome(tally, quorum) !== undefined;
+  const tally = await claim.extend({ ...terms, rejoin: true }, { quorum, isYes, isDecided });
   return { outcome: extensionOutcome(tally, quorum) ?? "unreachable", votes: tally.votes };
 }
 

@@ -1,7 +1,9 @@
+import type { Claim } from "./claim.ts";
 import type { Clock } from "./clock.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
-import { type Quorum, verdict } from "./node-sets.ts";
-import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
+import { verdict } from "./node-sets.ts";
+import type { Settings } from "./options.ts";
+import { isCertain, type Tally } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /**
@@ -60,19 +62,6 @@ export function highestFence(votes: Tally["votes"], isSeveral: boolean): Highest
  */
 const maxProposals = 12;
 
-/** The parameters of {@link agreeOnFence}. */
-export interface FenceAgreement {
-  /** Whether the claim is on several resources. */
-  readonly isSeveral: boolean;
-  readonly clock: Clock;
-  readonly quorum: Quorum;
-  readonly signal: AbortSignal | undefined;
-  /** How long all proposals together may take, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Asks the nodes to raise the fence counters of the claim. */
-  raise(fence: number, timeoutMs: number, rule: VoteRule): Promise<Tally>;
-}
-
 /**
  * Finds the token after nodes granted different fences: raises lower counters to the highest fence until a quorum of
  * nodes has confirmed exactly that fence while holding this claim, or time or proposals run out. The proof in `spec/`
@@ -80,11 +69,17 @@ export interface FenceAgreement {
  * "Sharing Memory Robustly in Message-Passing Systems", JACM 1995).
  *
  * @param votes the replies to the acquire requests
- * @param agreement the quorum and the time limit
+ * @param timeoutMs how long all proposals together may take
  * @returns the highest fence, and which nodes agreed on it, which may be fewer than a quorum
  */
-export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
-  const { isSeveral, clock, quorum, signal, timeoutMs, raise } = agreement;
+export async function agreeOnFence(
+  clock: Clock,
+  claim: Claim,
+  { ttlMs, quorum, signal }: Settings,
+  votes: Tally["votes"],
+  timeoutMs: number,
+): Promise<HighestFence> {
+  const isSeveral = claim.resources.length > 1;
   const beganAt: ClockReading = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
@@ -97,17 +92,20 @@ export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreem
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
-    await raise(fence, leftMs, {
-      quorum,
-      signal,
-      known: known.map((vote) => (isBehind(vote, fence, isSeveral) ? undefined : vote)),
-      isYes: (vote, index) => {
-        const isConfirmed = vote.fence === fence;
-        known[index] = { ...vote, isUniform: isConfirmed }; // all counters are at least the proposal now
-        return isConfirmed;
+    await claim.extend(
+      { ttlMs, fence, rejoin: false, timeoutMs: leftMs },
+      {
+        quorum,
+        signal,
+        known: known.map((vote) => (isBehind(vote, fence, isSeveral) ? undefined : vote)),
+        isYes: (vote, index) => {
+          const isConfirmed = vote.fence === fence;
+          known[index] = { ...vote, isUniform: isConfirmed }; // all counters are at least the proposal now
+          return isConfirmed;
+        },
+        isDecided: (tally) => highestFence(known, isSeveral).fence > fence || isCertain(tally, quorum),
       },
-      isDecided: (tally) => highestFence(known, isSeveral).fence > fence || isCertain(tally, quorum),
-    });
+    );
   }
 }
 

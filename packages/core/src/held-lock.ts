@@ -9,7 +9,7 @@ import {
   QuorumUnreachableError,
 } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
-import { autoExtend, elapsedMs, Lease, readClocks, type TtlWindow, validityMs } from "./lease.ts";
+import { elapsedMs, Lease, readClocks, type TtlWindow, validityMs } from "./lease.ts";
 import type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
@@ -72,18 +72,28 @@ export class HeldLock implements Lock {
     return { resources, owner, fence };
   }
 
-  /** Starts automatic extension. */
+  /**
+   * Starts to extend the lock each time half of its validity has passed, which leaves time for several retries while nodes do
+   * not reply. Shortens the last extension so that the lock ends at `maxHoldMs`. Stops with the lease.
+   */
   startAutoExtend(): void {
+    const lease = this.#lease;
     const { ttlMs, maxHoldMs } = this.#waiter.settings;
-    autoExtend(this.#lease, {
-      ttlMs,
-      maxHoldMs,
-      heldMs: () => this.#heldMs(),
-      extend: (nextTtlMs) => this.#extendFor(nextTtlMs),
-      onLimit: () => {
-        this.#reachedMaxHold = true;
-      },
-    });
+    const nextTtlMs = (): number | undefined => {
+      const nextMs = Math.min(ttlMs, Math.floor(maxHoldMs - this.#heldMs()));
+      return lease.wouldGain(nextMs) ? nextMs : undefined;
+    };
+    const onLimit = (): void => {
+      this.#reachedMaxHold = true;
+    };
+    const wait = (): void => lease.ringAt(lease.remainingMs() / 2, ring);
+    const ring = (): void => {
+      const nextMs = nextTtlMs();
+      if (nextMs !== undefined) this.#extendFor(nextTtlMs).then(nextMs < ttlMs ? onLimit : wait, () => {});
+      else if (maxHoldMs - this.#heldMs() < ttlMs) onLimit();
+      else wait(); // a call to extend() has already made it last longer
+    };
+    wait();
   }
 
   get signal(): AbortSignal {
@@ -190,9 +200,9 @@ export class HeldLock implements Lock {
     // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
     const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
     const window = { startedAt: readClocks(clock), ttlMs };
-    const terms = { ttlMs, fence: this.fence, quorum, timeoutMs, absent };
     this.#isExtending = true;
-    return { ...(await extendOnce(this.#won.claim, terms)), window };
+    const terms = { ttlMs, fence: this.fence, timeoutMs };
+    return { ...(await extendOnce(this.#won.claim, terms, quorum, absent)), window };
   }
 
   #extended(window: TtlWindow): void {

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Settings } from "./options.ts";
 
 /** A point in time on both clocks. */
 export interface ClockReading {
@@ -58,13 +59,6 @@ export interface Hindrance {
   readonly ms: number;
 }
 
-/** The settings of a lock that a lease uses, see `Settings`. */
-export interface LeaseTerms {
-  readonly ttlMs: number;
-  readonly driftFactor: number;
-  readonly validityMs: number;
-}
-
 /** The current window of a lock, and the timer that ends it (S7). */
 export class Lease {
   readonly #clock: Clock;
@@ -81,16 +75,16 @@ export class Lease {
 
   /**
    * @param clock measures the window
-   * @param terms the settings of the lock
+   * @param settings those of the lock
    * @param startedAt the start of the first window
    * @param now the current time on that clock
    * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
-  constructor(clock: Clock, terms: LeaseTerms, startedAt: ClockReading, now: ClockReading, onEnd: () => void) {
+  constructor(clock: Clock, settings: Settings, startedAt: ClockReading, now: ClockReading, onEnd: () => void) {
     this.#clock = clock;
-    this.#driftFactor = terms.driftFactor;
-    this.#window = { startedAt, ttlMs: terms.ttlMs };
-    this.#validityMs = terms.validityMs;
+    this.#driftFactor = settings.driftFactor;
+    this.#window = { startedAt, ttlMs: settings.ttlMs };
+    this.#validityMs = settings.validityMs;
     this.#onEnd = onEnd;
     this.#watch(now);
   }
@@ -168,43 +162,4 @@ export class Lease {
     this.#watch(now);
     if (isDue) alarm.ring();
   }
-}
-
-/** The part of a lock that automatic extension uses. */
-export interface Extendable {
-  /** See `LockOptions`. */
-  readonly ttlMs: number;
-  /** See `LockOptions`. */
-  readonly maxHoldMs: number;
-  /** Returns how long the lock has been held, in milliseconds. */
-  heldMs(): number;
-  /**
-   * Extends the lock, retrying until an attempt succeeds. Calls `nextTtlMs` before each attempt for the ttl, and stops
-   * if that returns undefined, as there is nothing to gain. Rejects when the lock has ended.
-   */
-  extend(nextTtlMs: () => number | undefined): Promise<void>;
-  /** Called when `maxHoldMs` allows no further extension. */
-  onLimit(): void;
-}
-
-/**
- * Extends a lock each time half of its validity has passed, which leaves time for several retries while nodes do not
- * reply. Shortens the last extension so that the lock ends at `maxHoldMs`. Stops with the lease.
- */
-export function autoExtend(lease: Lease, lock: Extendable): void {
-  const { ttlMs, maxHoldMs } = lock;
-  const nextTtlMs = (): number | undefined => {
-    const nextMs = Math.min(ttlMs, Math.floor(maxHoldMs - lock.heldMs()));
-    return lease.wouldGain(nextMs) ? nextMs : undefined;
-  };
-  const wait = (): void => lease.ringAt(lease.remainingMs() / 2, ring);
-  const ring = (): void => {
-    const nextMs = nextTtlMs();
-    if (nextMs !== undefined) {
-      const onExtended = nextMs < ttlMs ? () => lock.onLimit() : wait;
-      lock.extend(nextTtlMs).then(onExtended, () => {});
-    } else if (maxHoldMs - lock.heldMs() < ttlMs) lock.onLimit();
-    else wait(); // a call to extend() has already made it last longer
-  };
-  wait();
 }

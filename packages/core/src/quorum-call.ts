@@ -1,8 +1,10 @@
+import type { Claim } from "./claim.ts";
 import type { Clock } from "./clock.ts";
+import type { RedlockContext } from "./context.ts";
 import { NodeTimeoutError, NotSentError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
-import type { NodeFailedEvent, Observer } from "./observer.ts";
+import type { NodeFailedEvent } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, readReply, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
@@ -27,13 +29,8 @@ export interface NodeCall {
   readonly resources: readonly string[];
   /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
   readonly timeoutMs: number;
-  /** Receives each reply or failure of a node, however late, but no missed deadline. */
-  readonly listener?: ReplyListener;
-}
-
-/** See {@link NodeCall.listener}. */
-export interface ReplyListener {
-  onReply(call: NodeCall, node: LockNode, vote: Vote): void;
+  /** The claim that receives each reply or failure of a node, however late, but no missed deadline. */
+  readonly claim?: Claim;
 }
 
 /** How to count the votes of a call to all nodes. */
@@ -55,14 +52,6 @@ export interface VoteRule {
 export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
   const { yes, missing } = verdict;
   return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
-}
-
-/** The part of the context that a quorum call uses. */
-export interface CallContext {
-  readonly nodes: readonly LockNode[];
-  readonly observer: Observer;
-  readonly openCalls: OpenCalls;
-  readonly limit: RequestLimit;
 }
 
 /** Something with a deadline, and its position among the {@link OpenCalls}, which they maintain. */
@@ -166,7 +155,7 @@ export class QuorumCall implements OpenCall, Tally {
   readonly timeoutMs: number;
   readonly isBackground = false;
   readonly endsOnClose: boolean;
-  readonly #context: CallContext;
+  readonly #context: RedlockContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
   #resolve: ((tally: Tally) => void) | undefined;
@@ -184,7 +173,7 @@ export class QuorumCall implements OpenCall, Tally {
    * @param call the request
    * @param rule how to count the votes
    */
-  constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
+  constructor(context: RedlockContext, call: NodeCall, rule: VoteRule) {
     const { nodes, openCalls, limit } = context;
     const { signal, known, endsOnClose = false } = rule;
     this.#context = context;
@@ -256,7 +245,7 @@ const unsent = readFailure(new NotSentError("silent: hundreds of earlier request
  * @param quorumCall counts the vote
  */
 export function sendTo(limit: RequestLimit, node: LockNode, call: NodeCall, quorumCall?: QuorumCall): void {
-  const { method, request, timeoutMs, listener } = call;
+  const { method, request, timeoutMs, claim } = call;
   const number = limit.begin(timeoutMs, node, method === "release");
   const onReply = (value: unknown, failure?: Vote): void => {
     let vote = failure;
@@ -265,7 +254,7 @@ export function sendTo(limit: RequestLimit, node: LockNode, call: NodeCall, quor
     } catch (error) {
       vote = readFailure(error);
     }
-    listener?.onReply(call, node, vote);
+    claim?.onReply(call, node, vote);
     quorumCall?.count(node, vote);
     if (number !== undefined) limit.end(number, node);
   };

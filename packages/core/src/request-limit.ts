@@ -71,11 +71,6 @@ export class RequestLimit {
     this.#traffic = new Map(nodes.map((node) => [node, { ...idle }]));
   }
 
-  /** Whether the next operation must wait. */
-  get isSaturated(): boolean {
-    return this.#inUse >= operationsMax || this.#lagging > 0;
-  }
-
   /**
    * Runs an operation as soon as a permit is free.
    *
@@ -92,7 +87,7 @@ export class RequestLimit {
 
   /** Takes a permit if one is free, and returns whether it did. */
   enter(): boolean {
-    if (this.isSaturated) return false;
+    if (this.#inUse >= operationsMax || this.#lagging > 0) return false;
     this.#inUse += 1;
     return true;
   }
@@ -121,10 +116,9 @@ export class RequestLimit {
   #admit(): void {
     for (const waiting of [this.#urgent, this.#ordinary]) {
       for (const pause of waiting) {
-        if (this.isSaturated) return;
         if (!pause.isWaiting) continue; // it has just given up
+        if (!this.enter()) return;
         waiting.delete(pause);
-        this.#inUse += 1;
         pause.wake();
       }
     }
