@@ -188,8 +188,8 @@ export class QuorumCall implements OpenCall, Tally {
     });
     openCalls.add(this);
     if (signal) this.#stopListening = onAbort(signal, () => this.settle(true));
-    for (const [index, node] of nodes.entries()) {
-      const vote = known?.[index];
+    for (const node of nodes) {
+      const vote = known?.[nodes.indexOf(node)];
       if (vote === undefined) sendTo(limit, node, call, this);
       else void Promise.resolve(vote).then(() => this.count(node, vote));
     }

@@ -385,8 +385,8 @@ describe("claims of shared locks", () => {
     node.fault = ({ request }) => ({ requestMs: request.takeover === undefined ? 5 : 1, replyMs: 1 });
     const context = contextOf([node], clock);
     const settings = { nodeTimeoutMs: 50, mode: "shared" } as const;
-    const rule = { timeoutMs: 50, isYes: () => true, isDecided: () => false };
-    const terms = { ttlMs: 1_000, fenceHint: 1, waiter: undefined };
+    const rule = { quorum: context.majority, isYes: () => true, isDecided: () => false };
+    const terms = { ttlMs: 1_000, fenceHint: 1, timeoutMs: 50, waiter: undefined };
     const first = new Claim(context, ["a"], "first", settings);
     const second = new Claim(context, ["a", "b"], "second", settings);
     void first.acquire({ ...terms, predecessor: undefined }, rule);
