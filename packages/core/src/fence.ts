@@ -1,9 +1,9 @@
-import type { Claim } from "./claim.ts";
 import type { Clock } from "./clock.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
+import type { ExtendRequest } from "./lock-node.ts";
 import { verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import { isCertain, type Tally } from "./quorum-call.ts";
+import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /**
@@ -62,6 +62,12 @@ export function highestFence(votes: Tally["votes"], isSeveral: boolean): Highest
  */
 const maxProposals = 12;
 
+/** The part of a claim that raises fence counters. */
+export interface RaisableClaim {
+  readonly resources: readonly string[];
+  extend(terms: Pick<ExtendRequest, "ttlMs" | "fence" | "rejoin" | "timeoutMs">, rule: VoteRule): Promise<Tally>;
+}
+
 /**
  * Finds the token after nodes granted different fences: raises lower counters to the highest fence until a quorum of
  * nodes has confirmed exactly that fence while holding this claim, or time or proposals run out. The proof in `spec/`
@@ -74,7 +80,7 @@ const maxProposals = 12;
  */
 export async function agreeOnFence(
   clock: Clock,
-  claim: Claim,
+  claim: RaisableClaim,
   { ttlMs, quorum, signal }: Settings,
   votes: Tally["votes"],
   timeoutMs: number,

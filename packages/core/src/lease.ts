@@ -1,5 +1,4 @@
 import type { Clock } from "./clock.ts";
-import type { Settings } from "./options.ts";
 
 /** A point in time on both clocks. */
 export interface ClockReading {
@@ -59,6 +58,13 @@ export interface Hindrance {
   readonly ms: number;
 }
 
+/** The settings of a lock that a lease uses, see `Settings`. */
+export interface LeaseSettings {
+  readonly ttlMs: number;
+  readonly driftFactor: number;
+  readonly validityMs: number;
+}
+
 /** The current window of a lock, and the timer that ends it (S7). */
 export class Lease {
   readonly #clock: Clock;
@@ -80,7 +86,7 @@ export class Lease {
    * @param now the current time on that clock
    * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
-  constructor(clock: Clock, settings: Settings, startedAt: ClockReading, now: ClockReading, onEnd: () => void) {
+  constructor(clock: Clock, settings: LeaseSettings, startedAt: ClockReading, now: ClockReading, onEnd: () => void) {
     this.#clock = clock;
     this.#driftFactor = settings.driftFactor;
     this.#window = { startedAt, ttlMs: settings.ttlMs };

@@ -1,10 +1,8 @@
-import type { Claim } from "./claim.ts";
 import type { Clock } from "./clock.ts";
-import type { RedlockContext } from "./context.ts";
 import { NodeTimeoutError, NotSentError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type Quorum, verdict } from "./node-sets.ts";
-import type { NodeFailedEvent } from "./observer.ts";
+import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, readReply, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
@@ -29,8 +27,13 @@ export interface NodeCall {
   readonly resources: readonly string[];
   /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
   readonly timeoutMs: number;
-  /** The claim that receives each reply or failure of a node, however late, but no missed deadline. */
-  readonly claim?: Claim;
+  /** Receives each reply or failure of a node, however late, but no missed deadline. */
+  readonly claim?: ReplyListener;
+}
+
+/** See {@link NodeCall.claim}. */
+export interface ReplyListener {
+  onReply(call: NodeCall, node: LockNode, vote: Vote): void;
 }
 
 /** How to count the votes of a call to all nodes. */
@@ -52,6 +55,14 @@ export interface VoteRule {
 export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
   const { yes, missing } = verdict;
   return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
+}
+
+/** The part of the context that a quorum call uses. */
+export interface CallContext {
+  readonly nodes: readonly LockNode[];
+  readonly observer: Observer;
+  readonly openCalls: OpenCalls;
+  readonly limit: RequestLimit;
 }
 
 /** Something with a deadline, and its position among the {@link OpenCalls}, which they maintain. */
@@ -155,7 +166,7 @@ export class QuorumCall implements OpenCall, Tally {
   readonly timeoutMs: number;
   readonly isBackground = false;
   readonly endsOnClose: boolean;
-  readonly #context: RedlockContext;
+  readonly #context: CallContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
   #resolve: ((tally: Tally) => void) | undefined;
@@ -173,7 +184,7 @@ export class QuorumCall implements OpenCall, Tally {
    * @param call the request
    * @param rule how to count the votes
    */
-  constructor(context: RedlockContext, call: NodeCall, rule: VoteRule) {
+  constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
     const { nodes, openCalls, limit } = context;
     const { signal, known, endsOnClose = false } = rule;
     this.#context = context;
