@@ -1,12 +1,10 @@
-import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCertificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
 import { startPeerProxy } from "./peer-proxy.ts";
 import { reapedDirectory } from "./reaper.ts";
-import { removeDirectory } from "./remove-directory.ts";
-import { endServer, launchServer, onFreePort } from "./server-process.ts";
+import { controlServer, onFreePort } from "./server-process.ts";
 
 /** Options of {@link startEtcdServer}. */
 export interface EtcdServerOptions {
@@ -130,17 +128,20 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
     ...tlsArgs,
     ...(options.args ?? []),
   ];
-  let child: ChildProcess | undefined;
-  const kill = async () => {
-    if (child) await endServer(child);
-  };
-  return {
+  const server = controlServer(directory, () => ({
+    command: "etcd",
+    args,
+    advice: "install it (Debian: apt-get install etcd-server)",
+    env: { GOGC: "400" }, // its heap is small, so that collecting garbage often takes a tenth of its time
+    // Only the first members of a new cluster that answer make it healthy.
+    async isAnswering() {
+      const health = await fetch(`${url}/health`, { signal: AbortSignal.timeout(1_000) });
+      return (await health.text()).includes('"true"');
+    },
+  }));
+  return Object.assign(server, {
     /** The port of 127.0.0.1 for clients without TLS, and its URL. */
     ...{ port, url },
-    /** The process id. It changes with `restart()`. */
-    get pid() {
-      return child?.pid as number;
-    },
     /** The TLS endpoint and its self-signed certificate, if requested. */
     tls,
     /** Calls a method of the JSON API, such as `api("lease/leases")`. Rejects with the server's message for an error. */
@@ -150,23 +151,7 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
       const text = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
       return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "m").exec(text)?.[1]);
     },
-    /** Suspends the process (SIGSTOP): connections stay open, and no request is answered. */
-    pause: () => void child?.kill("SIGSTOP"),
-    /** Resumes the process (SIGCONT). */
-    resume: () => void child?.kill("SIGCONT"),
-    /** Kills the process (SIGKILL), and resolves when it is gone. */
-    kill,
-    /** Starts the process again with the same files, after `kill`, and resolves when it answers. */
-    async restart(): Promise<void> {
-      await kill();
-      child = await launch(args, directory, url);
-    },
-    /** Stops the process and removes its files. Safe to call more than once. */
-    async stop(): Promise<void> {
-      await kill();
-      await removeDirectory(directory);
-    },
-  };
+  });
 }
 
 async function tlsFiles(directory: string, url: string) {
@@ -180,19 +165,4 @@ async function jsonApi(url: string, path: string, body: object): Promise<Record<
   const reply = (await response.json()) as Record<string, unknown>;
   if (!response.ok) throw new Error(`${path}: ${reply.error ?? response.status}`);
   return reply;
-}
-
-/** Starts the process. Only the first members of a new cluster that answer make it healthy. */
-function launch(args: readonly string[], directory: string, url: string): Promise<ChildProcess> {
-  return launchServer({
-    command: "etcd",
-    args,
-    directory,
-    advice: "install it (Debian: apt-get install etcd-server)",
-    env: { GOGC: "400" }, // its heap is small, so that collecting garbage often takes a tenth of its time
-    async isAnswering() {
-      const health = await fetch(`${url}/health`, { signal: AbortSignal.timeout(1_000) });
-      return (await health.text()).includes('"true"');
-    },
-  });
 }

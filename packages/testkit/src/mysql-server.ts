@@ -1,12 +1,11 @@
-import { type ChildProcess, execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import mysql from "mysql2/promise";
 import { findMysql } from "./find-mysql.ts";
 import { reapedDirectory } from "./reaper.ts";
-import { removeDirectory } from "./remove-directory.ts";
-import { endServer, launchServer, logPathIn, onFreePort } from "./server-process.ts";
+import { controlServer, inServerDirectory, onFreePort } from "./server-process.ts";
 import { letIn, type ServerUser, serverUser } from "./server-user.ts";
 
 /** Options of {@link startMysqlServer}. */
@@ -16,14 +15,7 @@ export interface MysqlServerOptions {
 }
 
 /** A real MariaDB or MySQL server on 127.0.0.1, with its own temporary directory. */
-export type MysqlServer = ReturnType<typeof serverOf>;
-
-interface Launch {
-  readonly program: string;
-  readonly directory: string;
-  readonly args: readonly string[];
-  readonly user: ServerUser;
-}
+export type MysqlServer = Awaited<ReturnType<typeof startMysqlServer>>;
 
 const advice = "install a MariaDB server (Debian: apt-get install mariadb-server)";
 
@@ -50,14 +42,12 @@ async function createTemplate(program: string, isMariaDb: boolean, user: ServerU
  *
  * @throws {Error} with installation advice if there is no server program, or with the server's log if it does not start
  */
-export async function startMysqlServer({ settings = {} }: MysqlServerOptions = {}): Promise<MysqlServer> {
+export async function startMysqlServer({ settings = {} }: MysqlServerOptions = {}) {
   const found = await findMysql();
   if (found === undefined) throw new Error(`there is no server: ${advice}`);
   const { program, isMariaDb } = found;
   const user = await serverUser(); // servers refuse to run as root
-  const directory = await reapedDirectory();
-  try {
-    await letIn(user, directory);
+  return inServerDirectory(user, async (directory) => {
     template ??= createTemplate(program, isMariaDb, user);
     const data = join(directory, "data");
     await promisify(execFile)("cp", ["-a", await template, data], { ...user, cwd: "/" });
@@ -65,14 +55,19 @@ export async function startMysqlServer({ settings = {} }: MysqlServerOptions = {
     const args = ["--no-defaults", `--datadir=${data}`, `--tmpdir=${directory}`, `--init-file=${initFile}`];
     const own = isMariaDb ? ofMariaDb : ofMysql;
     for (const [name, value] of Object.entries({ ...common, ...own, ...settings })) args.push(`--${name}=${value}`);
-    return await onFreePort(async (port) => {
-      const launch = { program, directory, user, args: [...args, `--port=${port}`, `--socket=${directory}/socket`] };
-      return serverOf(launch, await start(launch, port), port);
+    return onFreePort(async (port) => {
+      const server = controlServer(directory, () => ({
+        command: program,
+        args: [...args, `--port=${port}`, `--socket=${directory}/socket`],
+        advice,
+        user,
+        isAnswering: () => isAt(port, directory),
+      }));
+      await server.restart();
+      /** The port on 127.0.0.1, which stays the same, and the address for clients, with user and database. */
+      return Object.assign(server, { port, uri: uriOf(port) });
     });
-  } catch (error) {
-    await removeDirectory(directory);
-    throw error;
-  }
+  });
 }
 
 /** Small files and little memory, as a test run has many servers. */
@@ -98,45 +93,8 @@ async function writeInitFile(directory: string): Promise<string> {
   return path;
 }
 
-function serverOf(launch: Launch, first: ChildProcess, port: number) {
-  let child = first;
-  const kill = () => endServer(child);
-  return {
-    /** The address for clients, with user and database. */
-    uri: uriOf(port),
-    /** The port on 127.0.0.1. It stays the same after `restart()`. */
-    port,
-    /** The process id. It changes with `restart()`. */
-    get pid(): number {
-      return child.pid ?? Number.NaN;
-    },
-    /** Returns the log of the server since its first start. */
-    log: () => readFile(logPathIn(launch.directory), "utf8"),
-    /** Suspends the server (SIGSTOP): connections stay open, and no statement is answered. */
-    pause: () => child.kill("SIGSTOP"),
-    /** Resumes it (SIGCONT). */
-    resume: () => child.kill("SIGCONT"),
-    /** Kills the server at once (SIGKILL), as a crash does. Keeps the data. */
-    kill,
-    /** Kills the server if it runs, and starts it again with the same port and data. Resolves after crash recovery. */
-    async restart(): Promise<void> {
-      await kill();
-      child = await start(launch, port);
-    },
-    /** Stops the server and removes its files. Safe to call more than once. */
-    async stop(): Promise<void> {
-      await kill();
-      await removeDirectory(launch.directory);
-    },
-  };
-}
-
 function uriOf(port: number): string {
   return `mysql://holdfast@127.0.0.1:${port}/holdfast`;
-}
-
-function start({ program, directory, args, user }: Launch, port: number): Promise<ChildProcess> {
-  return launchServer({ command: program, args, directory, advice, user, isAnswering: () => isAt(port, directory) });
 }
 
 /** Whether the server of this directory answers on the port. */

@@ -1,10 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { firstValue } from "./first-value.ts";
-import { reapedDirectory } from "./reaper.ts";
-import { removeDirectory } from "./remove-directory.ts";
-import { endServer, launchServer, onFreePort } from "./server-process.ts";
-import { letIn, serverUser } from "./server-user.ts";
+import { controlServer, inServerDirectory, onFreePort } from "./server-process.ts";
+import { serverUser } from "./server-user.ts";
 
 /** Options of {@link startPgBouncer}. */
 export interface PgBouncerOptions {
@@ -22,14 +20,11 @@ export interface PgBouncerOptions {
  * @throws {Error} with installation advice if the program is missing, or with its log if it does not start
  */
 export async function startPgBouncer(server: { readonly port: number }, { poolMode, poolSize = 4 }: PgBouncerOptions) {
-  const directory = await reapedDirectory();
-  const remove = () => removeDirectory(directory);
-  try {
-    const user = await serverUser(); // PgBouncer refuses to run as root
-    await letIn(user, directory);
+  const user = await serverUser(); // PgBouncer refuses to run as root
+  return inServerDirectory(user, async (directory) => {
     const [users, file] = [join(directory, "users.txt"), join(directory, "pgbouncer.ini")];
     await writeFile(users, '"holdfast" ""\n');
-    return await onFreePort(async (port) => {
+    return onFreePort(async (port) => {
       const connectionString = `postgres://holdfast@127.0.0.1:${port}/postgres`;
       const config = {
         ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "" },
@@ -39,18 +34,15 @@ export async function startPgBouncer(server: { readonly port: number }, { poolMo
       const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}`);
       const databases = `* = host=127.0.0.1 port=${server.port}`;
       await writeFile(file, ["[databases]", databases, "[pgbouncer]", ...lines, ""].join("\n"));
-      const child = await launchServer({
+      const bouncer = controlServer(directory, () => ({
         command: "pgbouncer",
         args: [file],
-        directory,
         advice: "install it (Debian: apt-get install pgbouncer)",
         user,
         isAnswering: async () => (await firstValue(connectionString, "SELECT 1")) === 1,
-      });
-      return { connectionString, port, stop: () => endServer(child).then(remove) };
+      }));
+      await bouncer.restart();
+      return Object.assign(bouncer, { connectionString, port });
     });
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+  });
 }
