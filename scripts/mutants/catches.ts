@@ -12,7 +12,7 @@ export function pageOfCatches(catches: ReadonlyMap<Mutant, readonly string[]>, f
   return `# Which tests catch which faults
 
 Written by \`pnpm mutants --out docs/generated\`. It injects each fault of
-[\`mutants.ts\`](../../scripts/mutants/mutants.ts), and runs all test files of core and membership that execute the
+[\`mutants.yml\`](../../scripts/mutants/mutants.yml), and runs all test files of core and membership that execute the
 code around it, except those that take long.
 
 ${markdownTable(["rule", "fault", "files", "caught by"], faults)}
