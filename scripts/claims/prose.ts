@@ -10,7 +10,7 @@ const columns = 130;
 
 /** Fails where a page, a comment, a message or a test name has a phrase that `scripts/prose.yml` refuses. */
 export async function proseIsPlain(): Promise<string> {
-  const listed = await run("git", ["ls-files", "*.md", "*.ts", "*.lua", "*.sh", "*/mutants.yml"], root);
+  const listed = await run("git", ["ls-files", "*.md", "*.ts", "*.lua", "*.sh", "*/mutants.yml", "spec/*.yml"], root);
   const files = listed.split("\n").filter((file) => file !== "" && !file.endsWith("CHANGELOG.md"));
   const problems = await Promise.all(
     files.map(async (file) => {
@@ -53,14 +53,14 @@ function isTooLong(file: string, line: string): boolean {
   return file.endsWith(".md") ? !/^(\s*\||\d+\.\d\d |for |npx )|\]\(/.test(line) : /^\s*(?:\*|\/\/|--) /.test(line);
 }
 
-/** Returns the comments, the strings of three words or more, and the faults in a source file, each on its own line. */
+/** Returns the comments, the strings of three words or more, and the titles in a source file, each on its own line. */
 function proseOf(source: string): string {
   return source
     .split("\n")
     .map((line) => {
       const comment = /^\s*(?:\/\*\*?|\*\/?|\/\/|--+|#)(?:\s(.*?))?(?:\*\/)?$/.exec(line);
-      const fault = /^ *- fault: (.*)$/.exec(line);
-      if (comment !== null || fault !== null) return (comment ?? fault)?.[1] ?? "";
+      const title = /^ *- (?:fault|title): (.*)$/.exec(line);
+      if (comment !== null || title !== null) return (comment ?? title)?.[1] ?? "";
       const strings = [...line.matchAll(/(["`])((?:(?!\1).)* (?:(?!\1).)* (?:(?!\1).)*)\1/g)].map(([, , text]) => text);
       const trailing = / \/\/ (.*)$/.exec(line)?.[1];
       return [...strings, trailing].filter((text) => text !== undefined).join(". ");
