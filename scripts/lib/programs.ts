@@ -10,11 +10,15 @@ import { scripts } from "./workspace.ts";
 /** A program that is needed beside Node, and how to install it. */
 interface Program {
   readonly name: string;
-  isThere(): Promise<boolean>;
+  isThere(): Promise<unknown>;
   /** The packages of Debian that contain it. */
   readonly packages: readonly string[];
-  /** Why it is needed, and how to install it without apt-get, for systems on which it is not installed automatically. */
-  readonly advice: readonly [why: string, ...how: string[]];
+  /** Why it is needed, for systems on which it is not installed automatically. */
+  readonly why: string;
+  /** The package of Homebrew, if there is one. */
+  readonly brew?: string;
+  /** How to install it elsewhere. Default: the package of the system that brings it. */
+  readonly elsewhere?: string;
 }
 
 const installer = fileURLToPath(new URL("./install-packages.sh", import.meta.url));
@@ -23,109 +27,84 @@ export const redisServer: Program = {
   name: "redis-server",
   isThere: () => succeeds("redis-server", "--version"),
   packages: ["redis-server"],
-  advice: [
-    "The tests start Redis servers, and redis-server (7 or newer) is not on the PATH. Please install it:",
-    "  macOS           brew install redis",
-    "  other systems   the package of your system that brings redis-server",
-  ],
+  why: "The tests start Redis servers, and redis-server (7 or newer) is not on the PATH. Please install it:",
+  brew: "redis",
 };
 
 export const etcd: Program = {
   name: "etcd",
   isThere: () => succeeds("etcd", "--version"),
   packages: ["etcd-server"],
-  advice: [
-    "The tests start etcd servers, and etcd (3.4 or newer) is not on the PATH. Please install it:",
-    "  macOS           brew install etcd",
-    "  other systems   the package of your system that brings etcd",
-  ],
+  why: "The tests start etcd servers, and etcd (3.4 or newer) is not on the PATH. Please install it:",
+  brew: "etcd",
 };
 
 export const postgres: Program = {
   name: "PostgreSQL",
-  isThere: async () => (await findPostgres()) !== undefined,
+  isThere: findPostgres,
   packages: ["postgresql"],
-  advice: [
-    "The tests start a PostgreSQL server, and none is installed. Please install one:",
-    "  macOS           brew install postgresql",
-    "  other systems   the package of your system that brings initdb and postgres, with both on the PATH",
-  ],
+  why: "The tests start a PostgreSQL server, and none is installed. Please install one:",
+  brew: "postgresql",
+  elsewhere: "the package of your system that brings initdb and postgres, with both on the PATH",
 };
 
 export const mysql: Program = {
   name: "MariaDB",
-  isThere: async () => (await findMysql()) !== undefined,
+  isThere: findMysql,
   packages: ["mariadb-server"],
-  advice: [
-    "The tests start a MariaDB server, and none is installed. Please install one:",
-    "  macOS           brew install mariadb",
-    "  other systems   the package of your system that brings mariadbd and mariadb-install-db, with both on the PATH",
-  ],
+  why: "The tests start a MariaDB server, and none is installed. Please install one:",
+  brew: "mariadb",
+  elsewhere: "the package of your system that brings mariadbd and mariadb-install-db, with both on the PATH",
 };
 
 export const pgBouncer: Program = {
   name: "PgBouncer",
   isThere: () => succeeds("pgbouncer", "--version"),
   packages: ["pgbouncer"],
-  advice: [
-    "The tests start a PgBouncer, and pgbouncer is not on the PATH. Please install it:",
-    "  macOS           brew install pgbouncer",
-    "  other systems   the package of your system that brings pgbouncer",
-  ],
+  why: "The tests start a PgBouncer, and pgbouncer is not on the PATH. Please install it:",
+  brew: "pgbouncer",
 };
 
 export const chromium: Program = {
   name: "Chromium",
-  isThere: async () => (await findChromium()) !== undefined,
+  isThere: findChromium,
   packages: ["chromium-headless-shell"],
-  advice: [
-    "The tests of the site need Chromium, and neither chromium nor google-chrome is on the PATH. Please install one:",
-    "  macOS           brew install google-chrome",
-    "  other systems   the package of your system that brings chromium",
-  ],
+  why: "The tests of the site need Chromium, and neither chromium nor google-chrome is on the PATH. Please install one:",
+  brew: "google-chrome",
 };
 
 export const promtool: Program = {
   name: "promtool",
   isThere: () => succeeds("promtool", "--version"),
   packages: ["prometheus"],
-  advice: [
-    "The tests evaluate alert rules by Prometheus's promtool, which is not on the PATH. Please install it:",
-    "  macOS           brew install prometheus",
-    "  other systems   the package of your system that brings promtool",
-  ],
+  why: "The tests evaluate alert rules by Prometheus's promtool, which is not on the PATH. Please install it:",
+  brew: "prometheus",
 };
 
 export const spin: Program = {
   name: "spin",
   isThere: async () => (await succeeds("spin", "-V")) && succeeds("gcc", "--version"),
   packages: ["spin", "gcc", "libc6-dev"],
-  advice: [
-    "The model checker spin (6.5 or newer), or gcc, which it needs, is not on the PATH. Please install both:",
-    "  macOS           brew install spin",
-    "  other systems   https://spinroot.com",
-  ],
+  why: "The model checker spin (6.5 or newer), or gcc, which it needs, is not on the PATH. Please install both:",
+  brew: "spin",
+  elsewhere: "https://spinroot.com",
 };
 
 export const faketime: Program = {
   name: "libfaketime",
-  isThere: async () => (await findFaketime()) !== undefined,
+  isThere: findFaketime,
   packages: ["libfaketime"],
-  advice: [
-    "Setting the clocks of running servers needs libfaketime. Please install it:",
-    "  other systems   set HOLDFAST_FAKETIME to the path of libfaketimeMT.so.1, or choose other nemeses by --nemesis",
-  ],
+  why: "Setting the clocks of running servers needs libfaketime. Please install it:",
+  elsewhere: "set HOLDFAST_FAKETIME to the path of libfaketimeMT.so.1, or choose other nemeses by --nemesis",
 };
 
 export const luacheck: Program = {
   name: "luacheck",
   isThere: () => succeeds("luacheck", "--version"),
   packages: ["lua-check"],
-  advice: [
-    "The Lua files are checked by luacheck, which is not on the PATH. Please install it:",
-    "  macOS           brew install luacheck",
-    "  other systems   luarocks install luacheck",
-  ],
+  why: "The Lua files are checked by luacheck, which is not on the PATH. Please install it:",
+  brew: "luacheck",
+  elsewhere: "luarocks install luacheck",
 };
 
 /** Installs the missing ones of these programs, or ends this process with advice. */
@@ -139,7 +118,8 @@ export async function ensureOrExit(...programs: readonly Program[]): Promise<voi
 }
 
 /** Installs a missing program, where that needs no confirmation. Otherwise rejects with advice. */
-export async function ensure({ name, isThere, packages, advice }: Program): Promise<void> {
+export async function ensure(program: Program): Promise<void> {
+  const { name, isThere, packages, why, brew } = program;
   if (await isThere()) return;
   const command = await installCommand();
   if (command) {
@@ -147,8 +127,13 @@ export async function ensure({ name, isThere, packages, advice }: Program): Prom
     await run(command[0], [...command.slice(1), ...packages], scripts);
     if (await isThere()) return;
   }
-  const [why, ...how] = advice;
-  throw new Error([why, `  with apt-get    sudo apt-get install ${packages.join(" ")}`, ...how].join("\n"));
+  const { elsewhere = `the package of your system that brings ${name.toLowerCase()}` } = program;
+  const ways = [
+    `  with apt-get    sudo apt-get install ${packages.join(" ")}`,
+    ...(brew ? [`  macOS           brew install ${brew}`] : []),
+    `  other systems   ${elsewhere}`,
+  ];
+  throw new Error([why, ...ways].join("\n"));
 }
 
 /** How to install without a password prompt, if there is a way. */
