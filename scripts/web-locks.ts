@@ -4,10 +4,9 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { clauses } from "../packages/web-locks/test/clauses.ts";
 import type { Report, Trials } from "../packages/web-locks/test/trials.ts";
-import { runInChromium } from "./consumers/browsers.ts";
+import { bundle, runInChromium } from "./consumers/browsers.ts";
 import { chromium, otherRuntimes } from "./consumers/runtimes.ts";
 import { markdownTable } from "./lib/markdown.ts";
 import { run } from "./lib/run.ts";
@@ -20,22 +19,6 @@ const specification = "https://w3c.github.io/web-locks/";
 interface Column {
   readonly title: string;
   readonly trials: Trials;
-}
-
-/** Returns the trials as a script that leaves the promise `example.finished`. */
-async function bundle(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [join(folder, "test/trials.ts")],
-    absWorkingDir: folder,
-    conditions: ["@holdfast/source"],
-    bundle: true,
-    format: "iife",
-    globalName: "example",
-    platform: "browser",
-    target: "es2022",
-    write: false,
-  });
-  return outputFiles.map((file) => file.text).join("\n");
 }
 
 /** Runs the trials in all runtimes, one after the other, as they measure with timeouts. */
@@ -97,7 +80,7 @@ function anchorOf(section: string): string {
   return section === "grantable" ? "lock-request-grantable" : section;
 }
 
-const reports = await runEverywhere(await bundle());
+const reports = await runEverywhere(await bundle(folder, "test/trials.ts", ["@holdfast/source"]));
 const notKept = clauses.filter((clause) => clause.notKept !== undefined).map(({ fact }) => fact);
 /** Whether ours fails in other trials than those of the clauses that it does not keep. */
 const isBroken = ({ failures, differing }: Trials): boolean =>

@@ -9,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import type { ConsumerProject, Program } from "./project.ts";
 import type { Chromium } from "./runtimes.ts";
 
 const timeoutMs = 60_000;
@@ -17,11 +16,14 @@ const timeoutMs = 60_000;
 /**
  * Bundles a program as a script that leaves the promise `example.finished`. Fails if the program needs a built-in
  * module of Node, as browsers cannot resolve it.
+ *
+ * @param program its path in the directory
  */
-export async function bundle({ directory }: ConsumerProject, { name }: Program): Promise<string> {
+export async function bundle(directory: string, program: string, conditions: string[] = []): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [join(directory, `programs/${name}.cts`)],
+    entryPoints: [join(directory, program)],
     absWorkingDir: directory,
+    conditions,
     bundle: true,
     format: "iife",
     globalName: "example",

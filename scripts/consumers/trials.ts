@@ -177,7 +177,7 @@ function browserTrials(project: ConsumerProject, chromium: Chromium | undefined)
       table: "Browsers",
       row,
       column: program.subject,
-      attempt: async () => runScript(await bundle(project, program)),
+      attempt: async () => runScript(await bundle(project.directory, `programs/${program.name}.cts`)),
     })),
   );
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { addTallies, emptyTally, type FaultClassName, type Tally } from "@holdfast/simulation";
@@ -46,13 +47,9 @@ export async function callCrew(cleanup: Cleanup) {
   };
 }
 
-function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: number; count: number }): Promise<Tally> {
-  return new Promise((resolve, reject) => {
-    const settle = (tally: Tally): void => {
-      worker.off("error", reject);
-      resolve(tally);
-    };
-    worker.once("message", settle).once("error", reject);
-    worker.postMessage(seeds);
-  });
+async function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: number; count: number }) {
+  const reply = once(worker, "message");
+  worker.postMessage(seeds);
+  const [tally] = await reply;
+  return tally as Tally;
 }
