@@ -1,23 +1,6 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The place where a test called a method: the frames of a stack trace, starting at the calling line. */
-export interface CallSite {
-  readonly frames: string;
-}
-
-/** Records where a function was called. Must be called before the function awaits anything. */
-export function callSiteOf(called: (...given: never[]) => unknown): CallSite {
-  const trace: { stack?: string } = {};
-  Error.captureStackTrace(trace, called);
-  return {
-    // Only a failure needs the text, which is slow to make.
-    get frames() {
-      return framesOf(trace);
-    },
-  };
-}
-
 /** The likely mistakes that messages already name, by error. */
 const mistakes = new WeakMap<object, string>();
 
@@ -30,23 +13,19 @@ export function mistakeBehind(failure: unknown): string | undefined {
   return mistakes.get(failure) ?? (failure.name === "AssertionError" ? undefined : failure.message.split("\n", 1)[0]);
 }
 
-/**
- * Returns an error that points at the call, not at the helper that checked the reply.
- *
- * @param mistake the likely mistake, if the test knows it: the message starts with it
- */
-export function errorAt({ frames }: CallSite, message: string, mistake?: string): Error {
-  const error = withFrames(new Error(mistake === undefined ? message : `${mistake}: ${message}`), frames);
-  if (mistake !== undefined) mistakes.set(error, mistake);
+/** Returns an error whose message starts with the likely mistake, as the test knows it. */
+export function named(mistake: string, message: string): Error {
+  const error = new Error(`${mistake}: ${message}`);
+  mistakes.set(error, mistake);
   return error;
 }
 
 /** Returns an error for a rejected call, which points at the adapter's own code first, and then at the call. */
-export function rejectionAt({ frames }: CallSite, message: string, cause: unknown): Error {
-  const own = cause instanceof Error ? framesOf(cause).split("\n") : [];
+export function rejection(message: string, cause: unknown): Error {
+  const own = cause instanceof Error ? framesOf(cause) : [];
   const helper = own.findIndex(isHelper);
-  const adapter = helper < 0 ? own : own.slice(0, helper);
-  return withFrames(new Error(message, { cause }), [...adapter, frames].filter(Boolean).join("\n"));
+  const error = new Error(message, { cause });
+  return withFrames(error, [...(helper < 0 ? own : own.slice(0, helper)), ...framesOf(error)]);
 }
 
 /** Puts the likely mistake before the error's message, unless a rejection or the test already says what is wrong. */
@@ -65,29 +44,34 @@ export function withMistake(error: unknown, mistake: string | undefined): unknow
 /** The folder of the suite's helpers: that of this module, in the sources as well as in the build. */
 const helpers = dirname(fileURLToPath(import.meta.url));
 
-function isHelper(frame: string): boolean {
+/** The file of a frame in the suite, from its folder. The build has one file for all: only `Client` is recognized there. */
+function fileOf(frame: string): string | undefined {
   const [, file] = frame.split(`${helpers}/`);
-  return file !== undefined && !/^(suites|broken-nodes)\//.test(file);
+  return /^\s+at (async )?Client\./.test(frame) ? file && "client" : file;
 }
 
-/** Removes helpers from the top of the stack, so that it starts in the test. */
+function isTest(frame: string): boolean {
+  return /^(suites\/|index\.js)/.test(fileOf(frame) ?? "");
+}
+
+function isHelper(frame: string): boolean {
+  return !/^(suites\/|broken-nodes\/|index\.js)/.test(fileOf(frame) ?? "index.js");
+}
+
+/** Removes helpers from the top of the stack, so that it starts in the test, or in the adapter that threw. */
 export function withoutHelpers(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const frames = framesOf(error).split("\n");
-  const first = frames.findIndex((frame) => frame.includes(`${helpers}/suites/`));
-  // The build has no such folder, so helpers cannot be distinguished from tests there.
-  if (first < 0 || !frames.slice(0, first).every(isHelper)) return error;
-  return withFrames(error, frames.slice(first).join("\n"));
+  const frames = framesOf(error);
+  const test = frames.findIndex(isTest);
+  const shown = frames.filter((frame, index) => index >= test || !isHelper(frame));
+  return test < 0 ? error : withFrames(error, shown);
 }
 
-function withFrames(error: Error, frames: string): Error {
-  error.stack = `${error.name}: ${error.message}\n${frames}`;
+function withFrames(error: Error, frames: readonly string[]): Error {
+  error.stack = [`${error.name}: ${error.message}`, ...frames].join("\n");
   return error;
 }
 
-function framesOf({ stack = "" }: { readonly stack?: string }): string {
-  return stack
-    .split("\n")
-    .filter((line) => /^\s+at /.test(line))
-    .join("\n");
+function framesOf({ stack = "" }: { readonly stack?: string }): string[] {
+  return stack.split("\n").filter((line) => /^\s+at (?!.*node:internal)/.test(line));
 }

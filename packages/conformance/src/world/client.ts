@@ -12,7 +12,7 @@ import type {
   ScanRequest,
   Unwatch,
 } from "@holdfast/core/node";
-import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
+import { named, rejection } from "../mistake.ts";
 import { longMs } from "./durations.ts";
 import {
   describe,
@@ -85,13 +85,13 @@ const mistakes = {
 };
 
 /** Returns an error that names a mistake: that of the test if it names one, and otherwise the usual one. */
-function failed(site: CallSite, usual: string, result: string, mistake: string | undefined): Error {
-  return mistake === undefined ? errorAt(site, `${usual}: ${result}`) : errorAt(site, result, mistake);
+function failed(usual: string, result: string, mistake: string | undefined): Error {
+  return mistake === undefined ? new Error(`${usual}: ${result}`) : named(mistake, result);
 }
 
 /**
- * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure points at the
- * line that made the call, and names the likely mistake.
+ * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure names the
+ * likely mistake.
  */
 export class Client {
   readonly node: LockNode;
@@ -107,30 +107,29 @@ export class Client {
   }
 
   async acquire(owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply> {
-    return this.#acquire(callSiteOf(this.acquire), owner, resources, terms);
+    const request = acquireRequestOf(owner, resources, this.#timeoutMs, terms);
+    const call = () => this.node.acquire(request);
+    return this.#answer("acquire()", call, (reply) => readAcquireReply(reply, request.resources));
   }
 
   /** Acquires, fails unless that is granted, and returns the fence. */
   async grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number> {
-    const site = callSiteOf(this.grant);
-    const reply = await this.#acquire(site, owner, resources, terms);
+    const reply = await this.acquire(owner, resources, terms);
     if (reply.granted) return reply.fence;
     const result = `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`;
-    throw failed(site, mistakes.denied, result, mistake);
+    throw failed(mistakes.denied, result, mistake);
   }
 
   /** Acquires, fails unless that is denied, and returns the `retryAfterMs` of the reply. */
   async deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined> {
-    const site = callSiteOf(this.deny);
-    const reply = await this.#acquire(site, owner, resources, terms);
+    const reply = await this.acquire(owner, resources, terms);
     if (!reply.granted) return reply.retryAfterMs;
     const result = `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`;
-    throw failed(site, mistakes.granted, result, mistake);
+    throw failed(mistakes.granted, result, mistake);
   }
 
   /** Acquires, and fails unless that rejects with an {@link EpochError}. */
   async refuse(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<void> {
-    const site = callSiteOf(this.refuse);
     const request = acquireRequestOf(owner, resources, this.#timeoutMs, terms);
     const call = Promise.resolve().then(() => this.node.acquire(request));
     const answered = await within(this.#timeoutMs, "acquire()", call).then(
@@ -139,143 +138,100 @@ export class Client {
     );
     if (answered === undefined) return;
     const result = `acquire() of epoch ${terms?.epoch ?? "1, which is the default,"} ${answered}`;
-    throw failed(site, mistakes.served, `${result}, but must reject with an EpochError`, mistake);
+    throw failed(mistakes.served, `${result}, but must reject with an EpochError`, mistake);
   }
 
-  async extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply> {
-    return this.#extend(callSiteOf(this.extend), owner, resources, terms);
+  async extend(owner: string, resources: Resources, terms: ExtendTerms = {}): Promise<ExtendReply> {
+    const { fence = 1 } = terms;
+    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
+    const call = () => this.node.extend(Object.freeze(request));
+    return this.#answer("extend()", call, (reply) => readExtendReply(reply, fence));
   }
 
   /** Extends, fails unless the claim is held, and returns the fence. */
   async hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number> {
-    const site = callSiteOf(this.hold);
-    const reply = await this.#extend(site, owner, resources, terms);
+    const reply = await this.extend(owner, resources, terms);
     if (reply.held) return reply.fence;
     const answered = reply.rejoined ? "rejoined" : "not held";
     const result = `extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`;
-    throw failed(site, mistakes.notHeld, result, mistake);
+    throw failed(mistakes.notHeld, result, mistake);
   }
 
   /** Releases, and returns whether that freed anything. */
   async release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean> {
-    return (await this.#release(callSiteOf(this.release), owner, resources, terms)).released;
+    return (await this.#release(owner, resources, terms)).released;
   }
 
   /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
   async free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined> {
-    const site = callSiteOf(this.free);
-    const { released, next } = await this.#release(site, owner, resources, terms);
+    const { released, next } = await this.#release(owner, resources, terms);
     if (released) return next;
     const result = `release() of ${say(resources)} by ${say(owner)} freed nothing`;
-    throw failed(site, mistakes.nothingFreed, result, mistake);
+    throw failed(mistakes.nothingFreed, result, mistake);
   }
 
   /** Fails if the node does not offer it. */
   async inspect(resource: string): Promise<NodeView> {
-    const site = callSiteOf(this.inspect);
-    return this.#answer(
-      site,
-      "inspect()",
-      () => offered(this.node.inspect, "inspect").call(this.node, resource),
-      readNodeView,
-    );
+    const call = () => offered(this.node.inspect, "inspect").call(this.node, resource);
+    return this.#answer("inspect()", call, readNodeView);
   }
 
   /** Raises the floor and the epoch, both by default to 0. Fails if the node does not offer it. */
   async raiseFloor({ floor = 0, epoch = 0 }: Partial<Floor> = {}): Promise<Floor> {
-    const site = callSiteOf(this.raiseFloor);
     const request = Object.freeze({ floor, epoch, timeoutMs: this.#timeoutMs });
     const call = () => offered(this.node.raiseFloor, "raiseFloor").call(this.node, request);
-    return this.#answer(site, "raiseFloor()", call, (reply) => readFloor(reply, request));
+    return this.#answer("raiseFloor()", call, (reply) => readFloor(reply, request));
   }
 
   /** Reads one portion. Fails if the node does not offer it. */
-  async scanPortion(cursor?: string): Promise<ScanPortion> {
-    return this.#scanPortion(callSiteOf(this.scanPortion), cursor);
+  async scanPortion(cursor?: string, wants: Pick<ScanRequest, "claims"> = {}): Promise<ScanPortion> {
+    const request = Object.freeze({ timeoutMs: this.#timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
+    return this.#answer("scan()", () => offered(this.node.scan, "scan").call(this.node, request), readScanPortion);
   }
 
   /** Reads all portions of a series. Fails if the node does not offer it, or if the series does not end. */
   async scan(wants: Pick<ScanRequest, "claims"> = {}): Promise<Scanned> {
-    const site = callSiteOf(this.scan);
     const portions: ScanPortion[] = [];
     for (let cursor: string | undefined; portions.length < portionsMax; ) {
-      const portion = await this.#scanPortion(site, cursor, wants);
+      const portion = await this.scanPortion(cursor, wants);
       portions.push(portion);
       if (portion.cursor === undefined) return seriesOf(portions);
       cursor = portion.cursor;
     }
-    throw errorAt(site, `scan() has not ended after ${portionsMax} portions`, "the series of portions does not end");
+    throw named("the series of portions does not end", `scan() has not ended after ${portionsMax} portions`);
   }
 
   /** Fails if the node does not offer it. */
   async watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch> {
-    const site = callSiteOf(this.watch);
     const names = sorted(resources);
-    return this.#answer(
-      site,
-      "watch()",
-      () => offered(this.node.watch, "watch").call(this.node, names, onReleased),
-      readUnwatch,
-    );
+    const call = () => offered(this.node.watch, "watch").call(this.node, names, onReleased);
+    return this.#answer("watch()", call, readUnwatch);
   }
 
   /** Fails if the node does not offer it. */
   async close(): Promise<void> {
-    const site = callSiteOf(this.close);
-    await this.#answer(
-      site,
-      "close()",
-      async () => offered(this.node.close, "close").call(this.node),
-      () => {},
-    );
+    const call = async () => offered(this.node.close, "close").call(this.node);
+    await this.#answer("close()", call, () => {});
   }
 
-  /** Makes a call and reads its reply. An error names the call, as the adapter's own error may not, and points at it. */
-  async #answer<T>(
-    site: CallSite,
-    method: string,
-    call: () => Promise<unknown>,
-    read: (value: unknown) => T,
-  ): Promise<T> {
+  async #release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<ReleaseReply> {
+    const request = Object.freeze({ ...requestOf(owner, resources, this.#timeoutMs), ...terms });
+    return this.#answer("release()", () => this.node.release(request), readReleaseReply);
+  }
+
+  /** Makes a call and reads its reply. An error names the call, as the adapter's own error may not. */
+  async #answer<T>(method: string, call: () => Promise<unknown>, read: (value: unknown) => T): Promise<T> {
     let value: unknown;
     try {
       value = await within(this.#timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
-      throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
+      throw rejection(`${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
     }
     try {
       return read(value);
     } catch (error) {
-      throw errorAt(site, `${method} resolved with ${describe(value)}: ${(error as Error).message}`);
+      throw new Error(`${method} resolved with ${describe(value)}: ${(error as Error).message}`);
     }
-  }
-
-  async #acquire(site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply> {
-    const request = acquireRequestOf(owner, resources, this.#timeoutMs, terms);
-    const call = () => this.node.acquire(request);
-    return this.#answer(site, "acquire()", call, (reply) => readAcquireReply(reply, request.resources));
-  }
-
-  async #extend(site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}): Promise<ExtendReply> {
-    const { fence = 1 } = terms;
-    const request = { ...requestOf(owner, resources, this.#timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
-    const call = () => this.node.extend(Object.freeze(request));
-    return this.#answer(site, "extend()", call, (reply) => readExtendReply(reply, fence));
-  }
-
-  async #release(site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms): Promise<ReleaseReply> {
-    const request = Object.freeze({ ...requestOf(owner, resources, this.#timeoutMs), ...terms });
-    return this.#answer(site, "release()", () => this.node.release(request), readReleaseReply);
-  }
-
-  async #scanPortion(
-    site: CallSite,
-    cursor: string | undefined,
-    wants: Pick<ScanRequest, "claims"> = {},
-  ): Promise<ScanPortion> {
-    const { node } = this;
-    const request = Object.freeze({ timeoutMs: this.#timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
-    return this.#answer(site, "scan()", () => offered(node.scan, "scan").call(node, request), readScanPortion);
   }
 }
 
