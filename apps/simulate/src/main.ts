@@ -6,7 +6,6 @@ import { type Assignment, callCrew } from "./crew.ts";
 import { brokenBy, keepSeeds } from "./kept-seeds.ts";
 import { parseCommand, type Task } from "./options.ts";
 import { progressLine, reportOf, waysToReplay } from "./report.ts";
-import { showCritique } from "./show-critique.ts";
 import { showSeed } from "./show-seed.ts";
 
 const { stdout } = process;
@@ -15,9 +14,7 @@ const print = (text: string): void => void stdout.write(`${text}\n`);
 
 await runProgram("simulate", parseCommand(process.argv.slice(2)), async (task, cleanup) => {
   if (task.kind === "many") return simulateMany(task, cleanup);
-  if (task.kind === "one") return simulateOne(task.faults, task.seed);
-  print(await showCritique());
-  return true;
+  return simulateOne(task.faults, task.seed);
 });
 
 async function simulateOne(faults: FaultClassName, seed: number): Promise<boolean> {

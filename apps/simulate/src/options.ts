@@ -12,8 +12,7 @@ export type Task =
       /** Whether to keep seeds that break a promise: see `kept-seeds.ts`. */
       readonly keeps: boolean;
     }
-  | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number }
-  | { readonly kind: "critique" };
+  | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number };
 
 const classNames = Object.keys(faultClasses) as FaultClassName[];
 
@@ -44,7 +43,6 @@ ${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClass
   --long           ${longRuns} runs of each class: more than an hour on two cores
   --fresh          begins at a seed made from today's date, which no other day has
   --keep           adds seeds that break a promise to those that \`pnpm test\` simulates
-  --critique       plays the failures that the critique of Redlock describes
   --help           prints this
 
 Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
@@ -52,7 +50,7 @@ Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it cou
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<Task> {
-  return readCommand(help, args, (given) => (given.flag("critique") ? { kind: "critique" } : taskOf(given)));
+  return readCommand(help, args, taskOf);
 }
 
 function taskOf({ flag, text, integer }: Given): Task {

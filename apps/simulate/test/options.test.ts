@@ -53,10 +53,6 @@ describe("parseCommand()", () => {
     });
   });
 
-  it("parseCommand() reads --critique", () => {
-    expect(parseCommand(["--critique"])).toEqual({ kind: "run", options: { kind: "critique" } });
-  });
-
   it("parseCommand() reads --help", () => {
     expect(parseCommand(["--seed", "1", "--help"])).toEqual({
       kind: "print",

@@ -1,112 +1,114 @@
-import { type CritiquedScenario, critiqueScenarios } from "./critique-scenarios.ts";
+import type { Checker } from "./check/checkers.ts";
+import type { StorageKind } from "./history/history.ts";
+import type { Fault } from "./scenario/fault.ts";
+import type { Operation, Scenario } from "./scenario/scenario.ts";
 
-/** One way in which, according to the critique of Redlock, a lock fails, and its outcome. */
-export interface CritiquedCase extends CritiquedScenario {
-  /** The failure, as a title. */
-  readonly title: string;
-  /** The story, and where the critique tells it. */
-  readonly story: string;
-  /** The outcome without fencing tokens. */
-  readonly without: string;
-  /** The outcome with fencing tokens. */
-  readonly withFencing: string;
+/** A case of the critique as a scenario, and its findings. */
+export interface CritiquedScenario {
+  /** The story as a scenario. */
+  readonly scenario: Scenario;
+  /** The checkers that find a violation. */
+  readonly violated: readonly Checker[];
+  /** The kinds of storage that lose an update. */
+  readonly losers: readonly StorageKind[];
 }
 
-/** Joins the lines of a text. */
-function text(...lines: readonly string[]): string {
-  return lines.join(" ");
+const ttlMs = 1000;
+
+/** Returns an operation that locks, reads, thinks for a while and writes. */
+function update(afterMs: number, thinkMs: number): Operation {
+  return { by: "acquire", resources: ["file"], afterMs, thinkMs };
 }
+
+/** Returns a scenario of two clients with one operation each. */
+function two(first: Operation, second: Operation, faults: readonly Fault[]): Scenario {
+  const clients = [
+    { name: "client 1", workers: [[first]] },
+    { name: "client 2", workers: [[second]] },
+  ];
+  return { clients, faults, settings: { ttlMs, latencyMs: [2, 2] } };
+}
+
+/** Client 1 reaches only A, B and C, and client 2 only C, D and E: exclusion depends on C. */
+const onlyNodeCInCommon: readonly Fault[] = [
+  { kind: "partition", clients: ["client 1"], nodes: ["D", "E"], part: "both", atMs: 0, forMs: 2000 },
+  { kind: "partition", clients: ["client 2"], nodes: ["A", "B"], part: "both", atMs: 0, forMs: 2000 },
+];
+
+/** The names of the cases. */
+export type CritiqueName =
+  | "node clock"
+  | "node restart"
+  | "pause before replies"
+  | "pause before writing"
+  | "late write"
+  | "late write between"
+  | "late claim";
 
 /**
  * The failures of Redlock that Martin Kleppmann's "How to do distributed locking" (2016) describes, each as a scenario.
+ * `docs/generated/critique.md` tells their stories.
+ *
+ * @example
+ * ```ts
+ * import { critiqueScenarios, simulate } from "@holdfast/simulation";
+ *
+ * const { violations } = await simulate(critiqueScenarios["pause before writing"].scenario);
+ * console.log(violations.map(({ checker }) => checker)); // ["mutual exclusion"]
+ * ```
  */
-export const critique: readonly CritiquedCase[] = [
-  {
-    title: "The clock of node C jumps forward",
-    story: text(
-      "Client 1 locks A, B and C, and cannot reach D and E. The clock of C jumps forward, and C considers the claim",
-      "expired. Client 2 locks C, D and E, and cannot reach A and B (first example of the critique).",
-    ),
-    ...critiqueScenarios["node clock"],
-    without: "Both believe that they hold the lock, and the update of client 2 is lost.",
-    withFencing: text(
-      "Both still believe it. The storage refuses the write of client 1 because it has seen a later token: nothing",
-      "is lost.",
-    ),
+export const critiqueScenarios: Readonly<Record<CritiqueName, CritiquedScenario>> = {
+  "node clock": {
+    scenario: two(update(0, 300), update(50, 100), [
+      ...onlyNodeCInCommon,
+      { kind: "clock jump", of: "C", atMs: 30, byMs: ttlMs },
+    ]),
+    violated: ["mutual exclusion"],
+    losers: ["checks nothing"],
   },
-  {
-    title: "Node C crashes, and restarts at once without its memory",
-    story: text(
-      "Client 1 locks A, B and C. C crashes before it has written the claim to disk, and restarts. Client 2 locks",
-      "C, D and E (second example of the critique; “delayed restarts” on the distlock page).",
-    ),
-    ...critiqueScenarios["node restart"],
-    without: "As with the clock jump, both believe that they hold the lock, and an update is lost.",
-    withFencing: text(
-      "The counter of C is lost as well. The token of client 2 is still larger, because tokens are never behind the",
-      "clock of the requesting client: nothing is lost.",
-    ),
+  "node restart": {
+    scenario: two(update(0, 300), update(50, 100), [
+      ...onlyNodeCInCommon,
+      { kind: "node crash", node: "C", atMs: 30, forMs: 1, memory: "lost", isSilent: false },
+    ]),
+    violated: ["mutual exclusion"],
+    losers: ["checks nothing"],
   },
-  {
-    title: "A client is paused while the replies are in flight",
-    story: text(
-      "Client 1 asks all nodes, and is paused before it sees their replies. Its claims expire, and client 2 gets",
-      "the lock. Client 1 resumes and reads the replies: all nodes have granted (third example of the critique).",
-    ),
-    ...critiqueScenarios["pause before replies"],
-    without: text(
-      "Nothing is lost. The client compares its clock with the time of the first request and finds that no validity",
-      "is left. It has no lock: it releases and tries again.",
-    ),
-    withFencing: "The same.",
+  "pause before replies": {
+    scenario: two(update(0, 300), update(50, 300), [
+      { kind: "pause", client: "client 1", atMs: 3, forMs: 1300, step: 0 },
+    ]),
+    violated: [],
+    losers: [],
   },
-  {
-    title: "A client is paused after the check, and before the write",
-    story: text(
-      "Client 1 reads, checks once more that its lock is valid, and is paused before it sends its write. Meanwhile",
-      "client 2 locks, reads and writes (the diagram with the garbage collector, and that with tokens 33 and 34).",
-    ),
-    ...critiqueScenarios["pause before writing"],
-    without: text(
-      "The write of client 1 arrives two seconds later and overwrites what client 2 wrote. No check in the client",
-      "can prevent this: the pause can always come right after the check.",
-    ),
-    withFencing: "The storage has seen the token of client 2 and refuses the late write.",
+  "pause before writing": {
+    scenario: two(update(0, 100), update(50, 100), [
+      { kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 },
+    ]),
+    violated: ["mutual exclusion"],
+    losers: ["checks nothing"],
   },
-  {
-    title: "A write that is delayed past the ttl",
-    story: text(
-      "No process is paused, but the network delays the write of client 1 by two seconds. When it arrives, the lock",
-      "has ended and client 2 holds the next one (the critique's network that delayed packets for 90 seconds).",
-    ),
-    ...critiqueScenarios["late write"],
-    without: "The two clients never hold the lock at the same time, and yet an update is lost.",
-    withFencing: "The storage refuses the write when it arrives.",
+  "late write": {
+    scenario: two(update(0, 100), update(50, 100), [
+      { kind: "late access", client: "client 1", access: 2, byMs: 2000 },
+    ]),
+    violated: [],
+    losers: ["checks nothing"],
   },
-  {
-    title: "A late write, between the read and the write of the next holder",
-    story: text(
-      "As before, but the late write arrives after client 2 has read and before it writes. Its token is checked",
-      "against the tokens of earlier writes, none of which is larger.",
-    ),
-    ...critiqueScenarios["late write between"],
-    without: "The late write is accepted, and then overwritten by client 2, which has not seen it.",
-    withFencing: text(
-      "A storage that checks only writes loses the update, too. A storage that also gets the token at the read",
-      "refuses the late write. This is why every access must carry the token.",
-    ),
+  "late write between": {
+    scenario: two(update(0, 100), update(50, 800), [
+      { kind: "late access", client: "client 1", access: 2, byMs: 1500 },
+    ]),
+    violated: [],
+    losers: ["checks writes", "checks nothing"],
   },
-  {
-    title: "A claim that is delayed past the ttl",
-    story: text(
-      "The claim of client 1 reaches C, D and E more than a ttl late, long after its attempt has failed. It reaches",
-      "C while client 2 holds the lock, and D and E when the lock is free again.",
-    ),
-    ...critiqueScenarios["late claim"],
-    without: text(
-      "Nothing is lost. A late grant cannot count for another attempt, as no two attempts share an owner. The",
-      "release that follows on the same connection frees the claims on D and E.",
-    ),
-    withFencing: "The same.",
+  "late claim": {
+    scenario: two({ ...update(0, 300), by: "tryAcquire" }, update(900, 500), [
+      { kind: "late message", client: "client 1", node: "C", message: 1, part: "request", byMs: 1200 },
+      { kind: "late message", client: "client 1", node: "D", message: 1, part: "request", byMs: 1700 },
+      { kind: "late message", client: "client 1", node: "E", message: 1, part: "request", byMs: 1700 },
+    ]),
+    violated: [],
+    losers: [],
   },
-];
+};
