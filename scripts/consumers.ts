@@ -2,9 +2,9 @@
  * `pnpm consumers`: tries the packed packages with every supported TypeScript, runtime and browser, and writes the
  * tables of docs/generated/consumers.md. The first run downloads about 400 MB of runtimes.
  */
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { page, problems } from "./consumers/page.ts";
+import { filled, problems } from "./consumers/page.ts";
 import { withConsumerProject } from "./consumers/project.ts";
 import { chromium, otherRuntimes } from "./consumers/runtimes.ts";
 import { tryAll } from "./consumers/trials.ts";
@@ -18,8 +18,9 @@ const selection = { compilers: await compilers(), runtimes: await otherRuntimes(
 const outcomes = await withPackedPackages((packages) =>
   withConsumerProject(packages, (project) => tryAll(project, selection)),
 );
-const written = page(outcomes);
-await writeFile(join(root, "docs/generated/consumers.md"), written);
+const page = join(root, "docs/generated/consumers.md");
+const written = filled(await readFile(page, "utf8"), outcomes);
+await writeFile(page, written);
 
 const failures = problems(outcomes);
 console.log(written);

@@ -9,6 +9,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { exec } from "tinyexec";
+import { replaceTables } from "./lib/markdown.ts";
 import { run } from "./lib/run.ts";
 import { publicPackages, root, scripts } from "./lib/workspace.ts";
 import { fetchServer, kinds, type PackagedServer, packagedServers } from "./matrix/servers.ts";
@@ -31,7 +32,15 @@ const ofKinds = Object.keys(kinds)
   .map((kind) => reports.filter((report) => report.kind === kind))
   .filter(({ length }) => length > 0);
 const tables = ofKinds.map(compatibilityTable);
-if (words.length === 0) await writeFile(join(root, "docs/generated/compatibility.md"), await page(tables));
+if (words.length === 0) {
+  const page = join(root, "docs/generated/compatibility.md");
+  const written = replaceTables(await readFile(page, "utf8"), tables);
+  const tested = `The clients are ${await clients()}.`;
+  await writeFile(
+    page,
+    written.replace(/^The clients are .*?\.(?= A)/m, () => tested),
+  );
+}
 const counts = ofKinds.map(totals);
 const [passed = 0, failed = 0] = (["passed", "failed"] as const).map((key) =>
   counts.reduce((sum, count) => sum + count[key], 0),
@@ -62,26 +71,6 @@ async function testsOver(program: string, kind: PackagedServer["kind"]): Promise
     throw new Error(`the tests left no report:\n${tests.stdout}${tests.stderr}`);
   });
   return JSON.parse(report);
-}
-
-async function page([redis, mysql]: readonly string[]): Promise<string> {
-  return `# Compatibility
-
-<!-- Written by \`pnpm matrix\`. -->
-
-The number of tests of the [conformance suite](../../packages/conformance/README.md) that pass, for each client on each
-server. In the row "the lock script", each path of the script runs random histories, without a client. \`pnpm matrix\`
-downloads the servers, runs the tests, and writes this page.
-
-${redis}
-The clients are ${await clients()}. A cluster has three masters.
-
-## MySQL and MariaDB
-
-The same for [\`@holdfast/mysql\`](../../packages/mysql/README.md), and all other tests of this package: guarded tables, \`holds\`,
-random attacks. Debian does not package MySQL 8.
-
-${mysql}`;
 }
 
 /** Returns the name and version of each client library that an adapter for Redis is tested with. */

@@ -20,7 +20,10 @@ export interface Outcome {
   readonly problem?: string;
 }
 
-export type Table = "Types" | "Programs" | "CommonJS projects" | "Browsers";
+/** The sections of the page, each with a table. */
+export const tables = ["Types", "Programs", "CommonJS projects", "Browsers"] as const;
+
+export type Table = (typeof tables)[number];
 
 /** What to try a project with. */
 export interface Selection {

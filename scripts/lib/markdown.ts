@@ -28,6 +28,14 @@ export function replaceLinks(page: string, replacement: (url: string) => string)
   }, page);
 }
 
+/** Returns the page with its tables replaced by these, in order. Its text is written by hand. */
+export function replaceTables(page: string, tables: readonly string[]): string {
+  let count = 0;
+  const replaced = page.replaceAll(/^\|.*\n(?:\|.*\n)+/gm, () => tables[count++] ?? "");
+  if (count !== tables.length) throw new Error(`the page has ${count} tables instead of ${tables.length}`);
+  return replaced;
+}
+
 /** Returns a table, each row on a line. */
 export function markdownTable(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   return [columns, columns.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
