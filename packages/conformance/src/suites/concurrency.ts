@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
-import { type Client, freshOwner } from "../world/client.ts";
+import { type ClaimTerms, type Client, freshOwner } from "../world/client.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
-import { nextFence, type World } from "../world/world.ts";
+import { type Clients, nextFence, type World } from "../world/world.ts";
 
 const rounds = 20;
 const rivals = 100;
@@ -74,6 +74,27 @@ async function storm(
   return state.fences;
 }
 
+/** Sends claims, each at once with its release, and fails unless the node holds what the replies say. */
+export async function claimAndReleaseAtOnce(
+  { node, rival }: Clients,
+  terms: Pick<ClaimTerms, "shared">,
+  mistake: string,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const owner = freshOwner();
+    // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
+    const claim = node.acquire(owner, "r", terms).catch(() => undefined);
+    const [reply, released] = await Promise.all([claim, node.release(owner, "r")]);
+    if (reply !== undefined) {
+      expect(reply.granted, mistake).toBe(true);
+      const { held } = await rival.extend(owner, "r", terms);
+      const freed = released ? "the claim" : "nothing";
+      expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
+    }
+    await node.release(owner, "r");
+  }
+}
+
 /** The facts about calls that arrive at the same time. */
 export const concurrencyFacts: readonly Fact[] = [
   ...facts({
@@ -97,23 +118,8 @@ export const concurrencyFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() and release() of one owner sent at once take effect in either order, as their replies say": async (
-      world,
-    ) => {
-      for (let round = 0; round < rounds; round++) {
-        const owner = freshOwner();
-        // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
-        const claim = world.node.acquire(owner, "r").catch(() => undefined);
-        const [reply, released] = await Promise.all([claim, world.node.release(owner, "r")]);
-        if (reply !== undefined) {
-          expect(reply.granted, "the resource is free").toBe(true);
-          const { held } = await world.rival.extend(owner, "r");
-          const freed = released ? "the claim" : "nothing";
-          expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
-        }
-        await world.node.release(owner, "r");
-      }
-    },
+    "acquire() and release() of one owner sent at once take effect in either order, as their replies say": (world) =>
+      claimAndReleaseAtOnce(world, {}, "the resource is free"),
 
     "release() sent many times at once frees no claim of the next owner": async (world) => {
       for (let round = 0; round < rounds; round++) {

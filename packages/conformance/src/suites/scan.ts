@@ -17,7 +17,7 @@ import {
 import { expectNoGrowth } from "./connections.ts";
 import { expectRejections } from "./malformed.ts";
 import { unusualNames } from "./names.ts";
-import { each, numbered } from "./sizes.ts";
+import { claimMany, each, numbered } from "./sizes.ts";
 
 /** How many counters a portion may read. Reading more of them takes longer than a few locks. */
 const portionMax = 2_000;
@@ -60,21 +60,10 @@ async function expectHighest({ node, rival }: Clients, highest: number, most = h
 /** More counters than a portion may read. */
 const manyCounters = 2_500;
 
-/** Claims thousands of resources, as many as a slow server can handle in the time, and returns them by owner. */
-async function claimMany(world: World): Promise<ReadonlyMap<string, readonly string[]>> {
-  const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
-  const names = numbered("counter", manyCounters);
-  const groups = Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
-    owner: `owner ${index}`,
-    fenceHint: 1_000 + index,
-    names: names.slice(index * size, (index + 1) * size),
-  }));
-  const claim = async (group: (typeof groups)[number]) => {
-    await world.node.grant(group.owner, group.names, { fenceHint: group.fenceHint });
-    return group;
-  };
-  const claimed = await each(groups, claim, world.timeoutMs);
-  return new Map(claimed.map((group) => [group.owner, group.names]));
+/** Claims thousands of resources, and returns them by owner. */
+async function claimByOwner(world: World): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { groups } = await claimMany(world, "counter", manyCounters);
+  return new Map(groups.map(({ owner, names }) => [owner, names]));
 }
 
 /**
@@ -212,7 +201,7 @@ export const scanFacts: readonly Fact[] = [
     // Series of several portions.
     "scan() reads thousands of counters and claims, in portions of bounded size": async (world) => {
       const { node, rival } = world;
-      const claimed = await claimMany(world);
+      const claimed = await claimByOwner(world);
       const names = [...claimed.values()].flat();
       const highest = 1_000 + claimed.size - 1;
       // Two callers at once, as two operators may be at work.
@@ -234,7 +223,7 @@ export const scanFacts: readonly Fact[] = [
     },
 
     "scan() reads a portion again with the same cursor, and misses nothing": async (world) => {
-      const names = [...(await claimMany(world)).values()].flat();
+      const names = [...(await claimByOwner(world)).values()].flat();
       await world.rival.scan();
       expect([...(await scanRepeatedly(world.rival))].sort(), mistakes.repeated).toEqual(names);
     },
@@ -271,7 +260,7 @@ export const scanFacts: readonly Fact[] = [
 
     "scan() reads what lasts, while resources are claimed and released between its portions": async (world) => {
       const { node, rival } = world;
-      const claimed = await claimMany(world);
+      const claimed = await claimByOwner(world);
       const groups = [...claimed];
       const lasting = groups.filter((_, index) => index % 2 === 0).flatMap(([, names]) => names);
       const changing = groups.filter((_, index) => index % 2 === 1);
@@ -295,7 +284,7 @@ export const scanFacts: readonly Fact[] = [
 
     "scan() reads the claims that are extended between its portions": async (world) => {
       const { node, rival } = world;
-      const claimed = await claimMany(world);
+      const claimed = await claimByOwner(world);
       const rest = [...claimed];
       const found = new Set<string>();
       for (let cursor: string | undefined; ; ) {

@@ -14,6 +14,7 @@ import {
   whileAlive,
 } from "../world/world.ts";
 import { holderOf, listedAsHeld } from "./acquire.ts";
+import { claimAndReleaseAtOnce } from "./concurrency.ts";
 
 const rejoined = { held: false, rejoined: true };
 const notHeld = { held: false, rejoined: false };
@@ -393,18 +394,7 @@ export const sharingFacts: readonly Fact[] = [
       rival,
     }) => {
       await join(rival, "another sharer", "r");
-      for (let round = 0; round < rounds; round++) {
-        const owner = freshOwner();
-        const claim = node.acquire(owner, "r", shared).catch(() => undefined);
-        const [reply, released] = await Promise.all([claim, node.release(owner, "r")]);
-        if (reply !== undefined) {
-          expect(reply.granted, mistakes.ignored).toBe(true);
-          const { held } = await rival.extend(owner, "r", shared);
-          const freed = released ? "the claim" : "nothing";
-          expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
-        }
-        await node.release(owner, "r");
-      }
+      await claimAndReleaseAtOnce({ node, rival }, shared, mistakes.ignored);
       await rival.hold("another sharer", "r", shared, mistakes.notKept);
     },
   }),

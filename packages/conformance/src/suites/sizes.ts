@@ -56,14 +56,22 @@ interface Group {
   readonly fence: number;
 }
 
-function groupsFor(world: World): Group[] {
+/** Claims thousands of names, as many as a slow server can handle within the timeout, and returns them with their fences. */
+export async function claimMany(
+  world: World,
+  kind: string,
+  count: number,
+): Promise<{ groups: Group[]; fences: number[] }> {
   const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
-  const names = numbered("claim", claimsAlive);
-  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
+  const names = numbered(kind, count);
+  const groups = Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
     names: names.slice(index * size, (index + 1) * size),
     owner: `owner ${index}`,
     fence: 1_000 + index,
   }));
+  const claim = ({ names, owner, fence }: Group) => world.node.grant(owner, names, { fenceHint: fence });
+  const fences = await each(groups, claim, world.timeoutMs);
+  return { groups: groups.slice(0, fences.length), fences };
 }
 
 /** Returns the first, the last and some other items, the same in each run. */
@@ -117,13 +125,9 @@ export const sizeFacts: readonly Fact[] = [
     // Neither claims nor counters are evicted.
     "thousands of claims are held at once, and thousands of counters are kept": async (world) => {
       const { node, rival } = world;
-      const wanted = groupsFor(world);
-      const size = wanted[0]?.names.length ?? 1;
+      const { groups, fences } = await claimMany(world, "claim", claimsAlive);
+      const size = groups[0]?.names.length ?? 1;
       const kind = size === 1 ? "live claims" : `calls for ${size} live claims each`;
-      const claim = ({ names, owner, fence }: Group) => node.grant(owner, names, { fenceHint: fence });
-      // A slow server gets as many claims as it can handle within the timeout.
-      const fences = await each(wanted, claim, world.timeoutMs);
-      const groups = wanted.slice(0, fences.length);
       // Calls that arrive in another order advance a counter that they share further.
       const highest = 1_000 + 2 * groups.length;
       expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => between(fence, highest)));
