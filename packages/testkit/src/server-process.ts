@@ -65,7 +65,7 @@ export async function inServerDirectory<T>(user: ServerUser, start: (directory: 
  * Returns control over a server that is not running yet: `restart()` starts it.
  *
  * @param directory the reaped directory of the server
- * @param program describes the program, anew for each start
+ * @param program describes the program, called for each start
  */
 export function controlServer(
   directory: string,
