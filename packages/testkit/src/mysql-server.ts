@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import mysql from "mysql2/promise";
 import { findMysql } from "./find-mysql.ts";
-import { reapedDirectory } from "./reaper.ts";
 import { controlServer, inServerDirectory, onFreePort } from "./server-process.ts";
-import { letIn, type ServerUser, serverUser } from "./server-user.ts";
+import { type ServerUser, serverUser } from "./server-user.ts";
 
 /** Options of {@link startMysqlServer}. */
 export interface MysqlServerOptions {
@@ -22,18 +21,18 @@ const advice = "install a MariaDB server (Debian: apt-get install mariadb-server
 /** The data directory of an empty server, which others are copied from: creating one takes longer. */
 let template: Promise<string> | undefined;
 
-async function createTemplate(program: string, isMariaDb: boolean, user: ServerUser): Promise<string> {
-  const directory = await reapedDirectory();
-  await letIn(user, directory);
-  const data = join(directory, "data");
-  // A server deletes the temporary tables of others in its directory for them.
-  const options = { ...user, cwd: "/", env: { ...process.env, TMPDIR: directory } };
-  const execute = (command: string, ...args: string[]) => promisify(execFile)(command, args, options);
-  if (isMariaDb) {
-    const access = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"];
-    await execute("mariadb-install-db", "--no-defaults", ...access, "--innodb-log-file-size=4M", `--datadir=${data}`);
-  } else await execute(program, "--no-defaults", "--initialize-insecure", `--datadir=${data}`);
-  return data;
+function createTemplate(program: string, isMariaDb: boolean, user: ServerUser): Promise<string> {
+  return inServerDirectory(user, async (directory) => {
+    const data = join(directory, "data");
+    // A server deletes the temporary tables of others in its directory for them.
+    const options = { ...user, cwd: "/", env: { ...process.env, TMPDIR: directory } };
+    const execute = (command: string, ...args: string[]) => promisify(execFile)(command, args, options);
+    if (isMariaDb) {
+      const access = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"];
+      await execute("mariadb-install-db", "--no-defaults", ...access, "--innodb-log-file-size=4M", `--datadir=${data}`);
+    } else await execute(program, "--no-defaults", "--initialize-insecure", `--datadir=${data}`);
+    return data;
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { firstValue } from "./first-value.ts";
-import { launchPostgres, type PostgresServer } from "./postgres-process.ts";
+import { launchPostgres, type PostgresServer } from "./postgres-server.ts";
 
 /** Options of {@link startPostgresStandby}. */
 export interface PostgresStandbyOptions {
