@@ -2,7 +2,7 @@ import { clusterSlot } from "@holdfast/redis";
 import { type RedisCluster, type RedisReply, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type ClientUnderTest, clientForTest, ready } from "./adapter-tools.ts";
-import { allow, documentedPermissions } from "./permissions.ts";
+import { allow, documentedPermissions, forFloors, forOperators } from "./permissions.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest, scanAll } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
@@ -10,9 +10,7 @@ import { eventually } from "./timing.ts";
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
-/** What tools that heal and replace servers need besides. */
-const forOperators = ["+scan", "+strlen", "+info"];
-const forOperatorsOfCluster = ["+cluster|getkeysinslot", "+cluster|countkeysinslot", "+strlen", "+info"];
+const forOperatorsOfCluster = [...forFloors, "+cluster|getkeysinslot", "+cluster|countkeysinslot", "+strlen"];
 const forSharing = permissions.slice(permissions.indexOf("+zscore"));
 const forExclusive = permissions.filter((permission) => !forSharing.includes(permission));
 const forWaitingLists = forExclusive.filter((permission) => permission.startsWith("+z"));
@@ -99,10 +97,10 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await acquire(acquireRequest("alice"));
       await acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
       expect(await scanAll(node)).toMatchObject({ highest: 8, claims: [{}, {}] });
-      await allow(server, [...permissions, "+info"]);
+      await allow(server, [...permissions, ...forFloors]);
       expect(await raise()).toEqual({ floor: 7, epoch: 0 });
       await expect(scanAll(node)).rejects.toThrow(/scan/);
-      await allow(server, [...permissions, "+scan", "+strlen"]);
+      await allow(server, [...permissions, ...forOperators.filter((each) => each !== "+info")]);
       await expect(raise()).rejects.toThrow("+info");
       await expect(scan({ timeoutMs: longMs })).rejects.toThrow("+info");
     });

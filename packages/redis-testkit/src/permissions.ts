@@ -4,6 +4,12 @@ import type { RedisServer } from "@holdfast/testkit";
 /** The user that has only the documented permissions. */
 export const user = { username: "holdfast", password: "p@ss word" };
 
+/** What tools need besides to raise floors. */
+export const forFloors: readonly string[] = ["+info", "+mget", "+mset", "+exists"];
+
+/** What tools that heal and replace servers need besides. */
+export const forOperators: readonly string[] = [...forFloors, "+scan", "+strlen"];
+
 /** Returns the permissions that the README lists for a node, in order. */
 export function documentedPermissions(): Promise<string[]> {
   return permissionsListedFor("holdfast");

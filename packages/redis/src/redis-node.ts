@@ -28,15 +28,15 @@ export interface RedisNode extends LockNode {
   /**
    * See {@link LockNode.raiseFloor}. Raises all counters of the prefix: 16 384 keys, in portions, which takes some
    * seconds on a Redis Cluster. Rejects if a server restarts meanwhile, as it may have forgotten those that were raised
-   * before. Needs the permission `+info`.
+   * before. Needs the permissions `+info`, `+mget`, `+mset` and `+exists`.
    */
   raiseFloor(request: FloorRequest): Promise<Floor>;
 
   /**
-   * See {@link LockNode.scan}. Needs the permissions `+info`, `+strlen` and `+scan`; on a Redis Cluster, instead of
-   * `+scan`, `+cluster|countkeysinslot` and `+cluster|getkeysinslot`. Rejects if the server has restarted since the
-   * first portion, which is not noticed on a Redis Cluster, and if a slot of a cluster has more than 100 000 keys. With an
-   * empty prefix, a claim is a string that ends in 32 hexadecimal digits, as owners do.
+   * See {@link LockNode.scan}. Needs the permissions `+info`, `+mget`, `+exists`, `+strlen` and `+scan`; on a Redis
+   * Cluster, instead of `+scan`, `+cluster|countkeysinslot` and `+cluster|getkeysinslot`. Rejects if the server has
+   * restarted since the first portion, which is not noticed on a Redis Cluster, and if a slot of a cluster has more than
+   * 100 000 keys. With an empty prefix, a claim is a string that ends in 32 hexadecimal digits, as owners do.
    */
   scan(request: ScanRequest): Promise<ScanPortion>;
 

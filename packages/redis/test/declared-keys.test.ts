@@ -12,13 +12,15 @@ import { connectionOver, startBench } from "./connection.ts";
 
 const { client } = await startBench();
 
-/** The commands of scripts without keys. The first argument of all others is a key, and all of DEL are. */
+/** The commands of scripts without keys, and those of which every argument is a key. Of all others, the first one is. */
 const keyless = new Set(["time", "info", "publish", "scan"]);
+const ofKeys = new Set(["del", "exists", "mget"]);
 
 function keysOf([command = "", ...args]: readonly string[]): readonly string[] {
   const name = command.toLowerCase();
   if (keyless.has(name)) return [];
-  return name === "del" ? args : args.slice(0, 1);
+  if (name === "mset") return args.filter((_, index) => index % 2 === 0);
+  return ofKeys.has(name) ? args : args.slice(0, 1);
 }
 
 interface Watched {

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const floorScript: Script = {
-  sha: "9394be4580474fb6c2f4e1465aae1854a28a7b18",
+  sha: "cefabe2d349ffd45d704d9af9c51dfaa2cf454ff",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local looksMax,resourcesMax,looksAtOnce=10000,500,1000
@@ -22,15 +22,28 @@ end
 local isLower=number<floor or nodeEpoch<epoch
 if number<floor then number,text=floor,floorText end
 nodeEpoch=math.max(nodeEpoch,epoch)return number,nodeEpoch,isLower and mark ..text .. (nodeEpoch>0 and' '..digits(nodeEpoch)or'')end
+local function readCounters()local values,texts=call('MGET',unpack(KEYS)),0
+for _,value in ipairs(values)do
+if value then texts=texts+1 end
+end
+if call('EXISTS',unpack(KEYS))~=texts then
+for i,key in ipairs(KEYS)do values[i]=try('GET',key)end
+end
+return values
+end
 local function raise(reply,floorText,epochText)local count,lowest,highest,lowestEpoch=0,fenceMax,0,fenceMax
-local floor,epoch=tonumber(floorText),tonumber(epochText)local previous,number,nodeEpoch,raisedValue
-for _,key in ipairs(KEYS)do
-local value=try('GET',key)if value~=previous then
+local floor,epoch=tonumber(floorText),tonumber(epochText)local values,raisedPairs=readCounters(),{}local previous,number,nodeEpoch,raisedValue
+for i,key in ipairs(KEYS)do
+local value=values[i]if value~=previous then
 number,nodeEpoch,raisedValue=raised(key,value,floorText,floor,epoch)previous=value
 lowest,highest=math.min(lowest,number),math.max(highest,number)lowestEpoch=math.min(lowestEpoch,nodeEpoch)end
-if raisedValue then call('SET',key,raisedValue)end
+if raisedValue then
+raisedPairs[#raisedPairs+1]=key
+raisedPairs[#raisedPairs+1]=raisedValue
+end
 if number>0 then count=count+1 end
 end
+if#raisedPairs>0 then call('MSET',unpack(raisedPairs))end
 reply[3],reply[4],reply[5],reply[6]=count,digits(lowest),digits(highest),digits(lowestEpoch)end
 local function mayBeClaim(key,prefix)local length=try('STRLEN',key)if type(length)~='number'or length>=512 then return false end
 if prefix~=''then return true end
