@@ -1,3 +1,4 @@
+export { characterAt, lastCharacter } from "./characters.ts";
 export { type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
