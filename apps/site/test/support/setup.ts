@@ -1,4 +1,7 @@
-/** Serves the built site, and a browser, to all test files. Nothing is built or started before a test asks for it. */
+/**
+ * Serves the built site, and a browser, to all test files. Nothing is built or started before a test asks for it, except that
+ * `pnpm test` builds the site at its start: the first tests mostly wait for servers, and those of the site for the build.
+ */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -26,11 +29,16 @@ declare module "vitest" {
 /** The path at which the server says where a test connects to the browser. */
 export const browserPath = "/.browser";
 
+/** Nightly, the pages that others read are written first. */
+const isWholeRun = process.env.npm_lifecycle_event === "test" && !isNightly;
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const end = new AbortController();
-  let files: Promise<Handler> | undefined;
+  const built = (): Promise<Handler> => buildSite(end.signal).then(serveFiles);
+  let files = isWholeRun ? built() : undefined;
+  files?.catch(() => {}); // the tests report it
   let browser: Promise<BrowserServer> | undefined;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -38,7 +46,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
       browser ??= startBrowser();
       response.end((await browser).wsEndpoint());
     } else {
-      files ??= buildSite(end.signal).then(serveFiles);
+      files ??= built();
       (await files)(request, response);
     }
   }
