@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, statfsSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { defineConfig, mergeConfig, type UserWorkspaceConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { CountReporter } from "./scripts/lib/count-reporter.ts";
+import { memoryDisk } from "./scripts/lib/tests-temporary-folder.ts";
 
 const root = import.meta.dirname;
 
@@ -38,12 +39,6 @@ export const shared: ViteUserConfig = {
 
 const seededRandom = join(root, "scripts/lib/seeded-random.ts");
 
-/** Whether a disk in memory has room for the files of some servers: containers often have little. */
-const hasMemoryDisk = existsSync("/dev/shm") && statfsSync("/dev/shm").bavail * statfsSync("/dev/shm").bsize > 2 ** 30;
-
-/** For tests of servers that sync each change to the disk, which takes milliseconds on a real one. */
-const inMemory: UserWorkspaceConfig["test"] = { env: hasMemoryDisk ? { TMPDIR: "/dev/shm" } : {} };
-
 /** The tests that need settings of their own, by the name of their project. */
 const special: Readonly<Record<string, { folders: readonly string[]; test: UserWorkspaceConfig["test"] }>> = {
   core: {
@@ -60,7 +55,7 @@ const special: Readonly<Record<string, { folders: readonly string[]; test: UserW
   ...(isNightly && {
     "in-memory": {
       folders: ["apps/custom-adapter", "packages/etcd", "packages/mysql", "packages/sqlite"],
-      test: inMemory,
+      test: { env: memoryDisk === undefined ? {} : { TMPDIR: memoryDisk } },
     },
   }),
   // Like a process whose output is no terminal.
@@ -85,7 +80,7 @@ const allFolders = ["packages", "apps"].flatMap((parent) =>
  */
 const common = {
   folders: [...allFolders, "scripts"].filter((folder) => !specialFolders.includes(folder)),
-  test: isNightly ? {} : inMemory,
+  test: {},
 };
 
 const here = relative(root, process.cwd());
@@ -100,10 +95,13 @@ function projectOf(name: string, { folders, test }: (typeof special)[string]): U
 
 const projects = Object.entries({ ...special, common }).flatMap(([name, project]) => projectOf(name, project));
 
-const isLong = ({ moduleId }: TestSpecification): boolean =>
-  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|apps\/site\/test\/[a-z-]+\.test/.test(
-    moduleId,
-  );
+/** Parts of the paths of files that take long. */
+const long = [
+  /(conformance(-others)?|broken-nodes|doctor-findings|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$/,
+  /etcd\/test\/access|postgres\/test\/holds|apps\/site\/test\/[a-z-]+\.test/,
+];
+
+const isLong = ({ moduleId }: TestSpecification): boolean => long.some((part) => part.test(moduleId));
 
 /**
  * Starts the longest files first: most of their time is waiting, which the other files then fill. The files of a project stay
@@ -125,6 +123,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       ...(projects.length > 0 && { projects }),
+      globalSetup: join(root, "scripts/lib/tests-temporary-folder.ts"),
       sequence: { sequencer: LongestFirst },
       // Most tests wait for a server, a ttl or another process most of the time. Each worker loads its modules itself.
       maxWorkers: 5,
