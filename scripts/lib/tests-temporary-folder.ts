@@ -22,6 +22,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(parent ?? tmpdir(), "tests-")); // short: sockets have paths of at most 107 characters
   await chmod(folder, 0o711); // servers that run as another user have their folders in it
   process.env.TMPDIR = folder;
+  process.env.HOLDFAST_TESTS_FOLDER = folder; // tells the test kit that this is the folder of a run
   return async () => {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import mysql from "mysql2/promise";
+import { dataTemplate } from "./data-template.ts";
 import { findMysql } from "./find-mysql.ts";
 import { controlServer, inServerDirectory, onFreePort } from "./server-process.ts";
 import { type ServerUser, serverUser } from "./server-user.ts";
@@ -18,12 +19,8 @@ export type MysqlServer = Awaited<ReturnType<typeof startMysqlServer>>;
 
 const advice = "install a MariaDB server (Debian: apt-get install mariadb-server)";
 
-/** The data directory of an empty server, which others are copied from: creating one takes longer. */
-let template: Promise<string> | undefined;
-
-function createTemplate(program: string, isMariaDb: boolean, user: ServerUser): Promise<string> {
-  return inServerDirectory(user, async (directory) => {
-    const data = join(directory, "data");
+function template(program: string, isMariaDb: boolean, user: ServerUser): Promise<string> {
+  return dataTemplate("mysql", user, async (data, directory) => {
     // A server deletes the temporary tables of others in its directory for them.
     const options = { ...user, cwd: "/", env: { ...process.env, TMPDIR: directory } };
     const execute = (command: string, ...args: string[]) => promisify(execFile)(command, args, options);
@@ -31,7 +28,6 @@ function createTemplate(program: string, isMariaDb: boolean, user: ServerUser): 
       const access = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"];
       await execute("mariadb-install-db", "--no-defaults", ...access, "--innodb-log-file-size=4M", `--datadir=${data}`);
     } else await execute(program, "--no-defaults", "--initialize-insecure", `--datadir=${data}`);
-    return data;
   });
 }
 
@@ -47,9 +43,8 @@ export async function startMysqlServer({ settings = {} }: MysqlServerOptions = {
   const { program, isMariaDb } = found;
   const user = await serverUser(); // servers refuse to run as root
   return inServerDirectory(user, async (directory) => {
-    template ??= createTemplate(program, isMariaDb, user);
     const data = join(directory, "data");
-    await promisify(execFile)("cp", ["-a", await template, data], { ...user, cwd: "/" });
+    await promisify(execFile)("cp", ["-a", await template(program, isMariaDb, user), data], { ...user, cwd: "/" });
     const initFile = await writeInitFile(directory);
     const args = ["--no-defaults", `--datadir=${data}`, `--tmpdir=${directory}`, `--init-file=${initFile}`];
     const own = isMariaDb ? ofMariaDb : ofMysql;

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { dataTemplate } from "./data-template.ts";
 import { findPostgres } from "./find-postgres.ts";
 import { firstValue } from "./first-value.ts";
 import { signalTree } from "./process-tree.ts";
@@ -91,27 +92,18 @@ export async function launchPostgres(
   });
 }
 
-/** The data directory of an empty server, which others are copied from: creating one takes ten times as long. */
-let template: Promise<string> | undefined;
-
-async function createTemplate({ run }: PostgresFiles): Promise<string> {
-  return inServerDirectory(await serverUser(), async (directory) => {
-    const data = join(directory, "data");
-    const access = ["--username=holdfast", "--auth=trust"];
-    // Small segments of the log save time and space.
-    await run("initdb", ...access, "--encoding=UTF8", "--locale=C", "--no-sync", "--wal-segsize=1", data);
-    return data;
-  });
+async function template({ run }: PostgresFiles): Promise<string> {
+  const access = ["--username=holdfast", "--auth=trust"];
+  // Small segments of the log save time and space.
+  const options = [...access, "--encoding=UTF8", "--locale=C", "--no-sync", "--wal-segsize=1"];
+  return dataTemplate("postgres", await serverUser(), (data) => run("initdb", ...options, data));
 }
 
 /** Starts an empty server on a free port, and resolves when it accepts connections. */
 export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const { fsync = false, settings = {}, folder } = options;
   return launchPostgres(
-    async (files) => {
-      template ??= createTemplate(files);
-      await files.copy(await template);
-    },
+    async (files) => files.copy(await template(files)),
     { fsync: fsync ? "on" : "off", ...settings },
     folder,
   );
