@@ -14,7 +14,7 @@ export function generalHelp(commands: readonly Command[]): string {
   const completion = "Print a script that completes commands and options, for bash and zsh; there is none for fish";
   const rows = commands.map(({ line, describe }) => [`holdfast ${line}`, describe] as const);
   return [
-    "holdfast <command>\n\nDistributed locks over Redis, PostgreSQL, etcd or SQLite, on the command line.",
+    "holdfast <command>\n\nDistributed locks over Redis, PostgreSQL, MySQL, etcd or SQLite, on the command line.",
     section("Commands:", [...rows, ["holdfast completion", completion]]),
     section(ownOptions, [
       ["--version", "Show version number"],
