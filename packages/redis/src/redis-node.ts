@@ -102,7 +102,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     release(request) {
       try {
-        return sender.release(encoder.release(request));
+        return sender.send(encoder.release(request));
       } catch (error) {
         return Promise.reject(error);
       }

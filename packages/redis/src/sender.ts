@@ -52,12 +52,21 @@ export class Sender {
 
   /**
    * Sends an operation. Call {@link assertReady} before, unless it does no harm however late it arrives. A claim is never
-   * sent after it was given up.
+   * sent after it was given up: a release gives up all claims of its owner that are not yet sent. One that waits for the
+   * client to connect needs no command.
    *
    * @param timeoutMs how long a claim waits for its answer
    * @param command `EVAL` to send it in a call of its own, with the script itself
    */
   send<T>(record: OperationRecord<T>, timeoutMs: number = Infinity, command: ScriptCommand = "EVALSHA"): Promise<T> {
+    const { name, owner } = record;
+    if (name === "release") {
+      if (this.#connecting.delete(owner)) return Promise.resolve(record.read(0, record));
+      for (const operation of this.#queue) {
+        if (operation.record.owner === owner && operation.record.isClaim) operation.isGivenUp = true;
+      }
+      this.#pendingClaims.giveUp(owner);
+    }
     return new Promise((resolve, reject) => {
       const operation: Operation = {
         record,
@@ -86,19 +95,6 @@ export class Sender {
     }
     this.assertReady(key);
     return acquire(); // at once: a release must not come before it
-  }
-
-  /**
-   * Sends a release, which does no harm however late it arrives, and gives up all claims of the owner that are not yet
-   * sent. A claim that waits for the client to connect needs no command.
-   */
-  release<T>(record: OperationRecord<T>): Promise<T> {
-    if (this.#connecting.delete(record.owner)) return Promise.resolve(record.read(0, record));
-    for (const operation of this.#queue) {
-      if (operation.record.owner === record.owner && operation.record.isClaim) operation.isGivenUp = true;
-    }
-    this.#pendingClaims.giveUp(record.owner);
-    return this.send(record);
   }
 
   /** Sends a read-only operation. */
