@@ -23,14 +23,7 @@ export interface Clock {
  */
 export const timerMaxMs: number = 2 ** 31 - 1;
 
-/**
- * Node, Bun and Deno run immediates right after polling for input. Elsewhere, a new task runs after those that are already
- * queued. Taken when this module loads: users' tests that replace timers often replace this one, too, and `close()` would
- * wait until they run it.
- */
-const { setImmediate: runAfterInput = setTimeout } = globalThis as {
-  setImmediate?: (callback: () => void) => unknown;
-};
+const { setImmediate = setTimeout } = globalThis as { setImmediate?: (callback: () => void) => unknown };
 
 /** The clock of this process: `performance.now()`, `Date.now()` and `setTimeout()`. */
 export const systemClock: Clock = {
@@ -41,7 +34,8 @@ export const systemClock: Clock = {
     if (options?.background) (timer as { unref?: () => void }).unref?.();
     return () => clearTimeout(timer as number);
   },
-  afterPendingIo(callback) {
-    runAfterInput(callback);
-  },
+  // Node, Bun and Deno run immediates right after polling for input. Elsewhere, a new task runs after those that are
+  // already queued. Taken when this module loads: users' tests that replace timers often replace this one, too, and
+  // `close()` would wait until they run it.
+  afterPendingIo: setImmediate.bind(globalThis),
 };
