@@ -1,5 +1,5 @@
+import type { NodeSet } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
-import type { NodeSet } from "./node-sets.ts";
 import type { Unwatch } from "./release-notifier.ts";
 
 /** What to do on news about releases. */

@@ -10,13 +10,11 @@ import {
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
-import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
+import { agreeOnFence } from "./fence.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
-import { type Quorum, verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import { noVotes, type Tally } from "./quorum-call.ts";
-import { hasCode } from "./replies.ts";
 import { operationsMax } from "./request-limit.ts";
+import { hasCode, highestFence, noVotes, type Quorum, type Tally, verdict } from "./votes.ts";
 
 /** The terms of one attempt. */
 export interface AttemptTerms {
@@ -72,8 +70,8 @@ export interface AttemptFailed {
  */
 export async function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: ClockReading): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter, outlivesClose } = terms;
-  const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
-  const { clock, fenceHint, firstLock } = context;
+  const { ttlMs, validityMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
+  const { nodes, clock, observer, tokens, firstLock } = context;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const isSeveral = wanted.length > 1;
   const isDecided = ({ verdicts }: Tally): boolean => {
@@ -82,38 +80,34 @@ export async function attempt(context: RedlockContext, terms: AttemptTerms, star
     if (firstLock.isAwaited) firstLock.startTimer(settings);
     return !firstLock.isAwaited;
   };
-  const tally = await claim.acquire(
-    { ttlMs, fenceHint: fenceHint.next(startedAt.wallMs), timeoutMs, predecessor, waiter },
+  // The proposed token. If it is ahead of every node's counter, all nodes grant exactly that, and one round trip is enough.
+  // Safety does not depend on it: a node's counter only ever goes up.
+  const fenceHint = Math.min(
+    Number.MAX_SAFE_INTEGER,
+    Math.max(Math.floor(startedAt.wallMs * 1000), tokens.highest + 1),
+  );
+  const { votes, verdicts } = await claim.acquire(
+    { ttlMs, fenceHint, timeoutMs, predecessor, waiter },
     { quorum, signal, endsOnClose: !outlivesClose, isDecided },
   );
-  let token = highestFence(tally.votes, isSeveral);
-  const isGranted = quorum.isReachedBy(tally.verdicts, verdict.yes);
+  let token = highestFence(votes, isSeveral);
+  const isGranted = quorum.isReachedBy(verdicts, verdict.yes);
   if (isGranted && !quorum.isReachedBy(token.verdicts, verdict.yes)) {
-    const validLeftMs = settings.validityMs - elapsedMs(startedAt, readClocks(clock));
-    token = await agreeOnFence(clock, claim, settings, tally.votes, Math.min(timeoutMs, validLeftMs));
+    const validLeftMs = validityMs - elapsedMs(startedAt, readClocks(clock));
+    token = await agreeOnFence(clock, claim, settings, votes, Math.min(timeoutMs, validLeftMs));
   }
-  return settleAttempt(context, terms, startedAt, claim, tally, token);
-}
-
-/** Settles the outcome of an attempt. Unless the attempt was won, undoes it on all nodes (S4). */
-function settleAttempt(
-  context: RedlockContext,
-  { resources, wanted, settings, predecessor }: AttemptTerms,
-  startedAt: ClockReading,
-  claim: Claim,
-  { votes, verdicts }: Tally,
-  { fence, verdicts: agreed }: HighestFence,
-): Attempt {
-  const { clock, observer, fenceHint, firstLock, nodes } = context;
-  const { ttlMs, validityMs, quorum, signal } = settings;
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
-  let outcome = attemptOutcome(votes, verdicts, quorum, firstLock.isAwaited);
+  // Until the first lock is granted, a misconfigured node fails even a quorum of grants.
+  const isRefused = firstLock.isAwaited && verdicts.includes(verdict.misconfigured);
+  let outcome: Attempt["outcome"] = isGranted && !isRefused ? "acquired" : failedOutcome(votes, verdicts, quorum);
+  const { fence } = token;
   let remark: string | undefined;
   if (outcome === "acquired") {
-    fenceHint.saw(fence);
+    tokens.highest = Math.max(tokens.highest, fence);
     if (signal?.aborted) remark = "aborted";
-    else if (!quorum.isReachedBy(agreed, verdict.yes)) remark = "the nodes did not agree on a fencing token in time";
+    else if (!quorum.isReachedBy(token.verdicts, verdict.yes))
+      remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs) remark = tooLate(tookMs, ttlMs);
     if (remark !== undefined) outcome = "unreachable";
   }
@@ -131,22 +125,11 @@ function settleAttempt(
   return outcome === "acquired" ? { outcome, claim, fence, startedAt, settledAt } : { outcome, votes, tookMs, remark };
 }
 
-/**
- * Returns the outcome that the votes show. A denial means `held` as long as a quorum replied or still could have.
- *
- * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
- */
-function attemptOutcome(
-  votes: Tally["votes"],
-  verdicts: Tally["verdicts"],
-  quorum: Quorum,
-  isFirstLock: boolean,
-): Attempt["outcome"] {
+/** Returns the outcome without a quorum of grants. A denial means `held` as long as a quorum replied or still could have. */
+function failedOutcome(votes: Tally["votes"], verdicts: Tally["verdicts"], quorum: Quorum): AttemptFailed["outcome"] {
   const { yes, no, missing, misconfigured } = verdict;
-  const isMisconfigured = verdicts.includes(misconfigured);
-  if (quorum.isReachedBy(verdicts, yes) && !(isFirstLock && isMisconfigured)) return "acquired";
   const serving = votes.map((vote) => (hasCode(vote, "EPOCH") ? no : yes));
-  if (isMisconfigured || !quorum.isReachedBy(serving, yes)) return "misconfigured";
+  if (verdicts.includes(misconfigured) || !quorum.isReachedBy(serving, yes)) return "misconfigured";
   return verdicts.includes(no) && quorum.isReachedBy(verdicts, yes + no + missing) ? "held" : "unreachable";
 }
 

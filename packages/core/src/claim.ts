@@ -1,10 +1,9 @@
 import type { RedlockContext } from "./context.ts";
-import type { AcquireRequest, ExtendRequest, LockNode, NodeRequest, ReleaseRequest } from "./lock-node.ts";
-import type { Quorum } from "./node-sets.ts";
+import type { AcquireRequest, ExtendRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
-import { type NodeCall, type OpenCall, QuorumCall, sendTo, type Tally, type VoteRule } from "./quorum-call.ts";
+import { type NodeCall, type OpenCall, QuorumCall, sendTo, type VoteRule } from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
-import { hasCode, type Vote } from "./replies.ts";
+import { hasCode, type Quorum, type Tally, type Vote } from "./votes.ts";
 
 /** The parameters of an acquire request that vary between attempts. */
 export interface AcquireTerms {
@@ -39,12 +38,13 @@ const undo: ReleaseHints = { undo: true };
  */
 export class Claim implements OpenCall {
   readonly resources: readonly string[];
+  /** The resources that events name. */
+  readonly reported: readonly string[];
   readonly owner: string;
   /** How long a node may take to reply to a release. */
   readonly timeoutMs: number;
   readonly #context: RedlockContext;
   readonly #isShared: boolean;
-  readonly #reported: readonly string[];
   /** The fence that the request to acquire proposed. */
   #proposedFence = 0;
   #hasEnded = false;
@@ -88,7 +88,7 @@ export class Claim implements OpenCall {
     this.owner = owner;
     this.timeoutMs = nodeTimeoutMs;
     this.#isShared = mode === "shared";
-    this.#reported = reported;
+    this.reported = reported;
   }
 
   /** Requests the claim from all nodes. */
@@ -107,7 +107,8 @@ export class Claim implements OpenCall {
     }
     this.#proposedFence = fenceHint;
     this.#requests += 1;
-    return this.#ask("acquire", request, rule);
+    Object.freeze(request);
+    return new QuorumCall(this.#context, { method: "acquire", request, timeoutMs, caller: this }, rule).settled;
   }
 
   /** Asks all nodes to keep the claim and to raise the fence counters. */
@@ -116,18 +117,23 @@ export class Claim implements OpenCall {
     const request: Writable<ExtendRequest> = { resources, owner, ...terms };
     if (this.#isShared) request.shared = true;
     if (terms.rejoin) this.#requests += 1;
-    return this.#ask("extend", request, rule);
+    Object.freeze(request);
+    const { timeoutMs } = terms;
+    return new QuorumCall(this.#context, { method: "extend", request, timeoutMs, caller: this }, rule).settled;
   }
 
   /** Ends the claim and releases it on all nodes. Settles when a quorum has replied, or no quorum can any more. */
   release(quorum: Quorum, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
+    const { resources, owner, timeoutMs } = this;
     const { nodes } = this.#context;
     this.#releasing = new Set(nodes);
     for (const node of this.#unsent?.keys() ?? []) if (!this.#mayBeOn(node)) this.#releasing.delete(node);
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
     const known = this.#unsent && nodes.map((node) => (this.#releasing?.has(node) ? undefined : notHeld));
-    return this.#ask("release", this.#releaseRequest(hints), { quorum, known });
+    const request: ReleaseRequest = Object.freeze({ resources, owner, timeoutMs, ...hints });
+    const call: NodeCall = { method: "release", request, timeoutMs, caller: this };
+    return new QuorumCall(this.#context, call, { quorum, known }).settled;
   }
 
   /**
@@ -158,13 +164,6 @@ export class Claim implements OpenCall {
     this.#predecessor.#releaseOn([...this.#refused], undo);
   }
 
-  #ask(method: NodeCall["method"], request: NodeRequest, rule: VoteRule): Promise<Tally> {
-    Object.freeze(request);
-    const { timeoutMs } = request;
-    const call = { method, request, resources: this.#reported, timeoutMs, claim: this };
-    return new QuorumCall(this.#context, call, rule).settled;
-  }
-
   /**
    * Called with each reply of a node. Undoes a late grant. A failure counts as one, as it does not show what the node
    * did. Where the reply to a release in flight may show that it came after the grant, waits for that reply, at most for
@@ -173,7 +172,8 @@ export class Claim implements OpenCall {
   onReply({ method, request }: NodeCall, node: LockNode, vote: Vote): void {
     const { kind, fence } = vote;
     if (method === "release") {
-      this.#onReleased(node, kind);
+      this.#releasing?.delete(node);
+      if (this.#lateGrants?.has(node)) this.#settleLateGrant(node, kind);
       return;
     }
     const isAcquire = method === "acquire";
@@ -217,31 +217,25 @@ export class Claim implements OpenCall {
 
   /** Repeats the release on the nodes that have not replied to it. */
   onDeadline(): void {
-    for (const node of this.#lateGrants ?? []) this.#onReleased(node, "failed");
+    for (const node of this.#lateGrants ?? []) this.#settleLateGrant(node, "failed");
   }
 
   /** Repeats a release that has freed nothing on a node that granted late. */
-  #onReleased(node: LockNode, kind: Vote["kind"]): void {
-    this.#releasing?.delete(node);
-    if (!this.#lateGrants?.delete(node)) return;
+  #settleLateGrant(node: LockNode, kind: Vote["kind"]): void {
+    this.#lateGrants?.delete(node);
     if (kind !== "released") this.#releaseOn([node], undo);
-    if (this.#lateGrants.size > 0) return;
+    if (this.#lateGrants === undefined || this.#lateGrants.size > 0) return;
     this.#lateGrants = undefined;
     this.#context.openCalls.remove(this);
     this.#context.limit.end();
   }
 
-  #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
-    const { resources, owner, timeoutMs } = this;
-    return { resources, owner, timeoutMs, ...hints };
-  }
-
   /** Releases on these nodes, best effort: the claim expires with its ttl in any case. */
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
-    const request = Object.freeze(this.#releaseRequest(hints));
-    const { timeoutMs } = this;
-    const call = { method: "release", request, resources: this.#reported, timeoutMs, claim: this } as const;
+    const { resources, owner, timeoutMs } = this;
+    const request: ReleaseRequest = Object.freeze({ resources, owner, timeoutMs, ...hints });
+    const call: NodeCall = { method: "release", request, timeoutMs, caller: this };
     this.#releasing ??= new Set();
     for (const node of nodes) {
       if (!this.#mayBeOn(node)) continue;

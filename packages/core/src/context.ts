@@ -1,11 +1,10 @@
 import type { Clock } from "./clock.ts";
-import type { FenceHint } from "./fence.ts";
 import type { FirstLock } from "./first-lock.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
-import type { Quorum } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 import type { OpenCalls } from "./quorum-call.ts";
 import type { RequestLimit } from "./request-limit.ts";
+import type { Quorum } from "./votes.ts";
 
 /** The state that all operations of one `Redlock` share. */
 export interface RedlockContext {
@@ -18,7 +17,8 @@ export interface RedlockContext {
   readonly clock: Clock;
   /** Never throws. */
   readonly observer: Observer;
-  readonly fenceHint: FenceHint;
+  /** The highest fencing token seen so far. */
+  readonly tokens: { highest: number };
   readonly limit: RequestLimit;
   readonly openCalls: OpenCalls;
   readonly firstLock: FirstLock;

@@ -1,8 +1,15 @@
 import { clientsOf, generationsServed } from "./generation.ts";
-import type { NodeSet, Quorum } from "./node-sets.ts";
 
 /** The operation that failed, as the error's message names it: "could not lock …". */
 export type LockAction = "lock" | "keep" | "release" | "inspect" | "transfer" | "adopt";
+
+/** Nodes, and how many of them must grant a lock. */
+export interface NodeSet {
+  /** The names of the nodes. */
+  readonly nodes: readonly string[];
+  /** How many of them are a quorum. */
+  readonly quorum: number;
+}
 
 /** How one node replied in the operation that failed. */
 export interface NodeOutcome {
@@ -458,7 +465,7 @@ for (const base of [NodeTimeoutError, InvalidReplyError, NotSentError, EpochErro
 export interface FailedOperation {
   readonly resources: readonly string[];
   readonly nodes: readonly { readonly name: string }[];
-  readonly quorum: Quorum;
+  readonly quorum: { readonly sets: readonly NodeSet[] };
 }
 
 /**

@@ -1,7 +1,5 @@
 import type { Claim, ExtendTerms } from "./claim.ts";
-import { type Quorum, verdict } from "./node-sets.ts";
-import type { Tally } from "./quorum-call.ts";
-import type { Vote } from "./replies.ts";
+import { type Quorum, type Tally, type Vote, verdict } from "./votes.ts";
 
 /** The outcome of one extension round. */
 export interface Extension {

@@ -1,58 +1,9 @@
 import type { Clock } from "./clock.ts";
 import { type ClockReading, elapsedMs, readClocks } from "./lease.ts";
 import type { ExtendRequest } from "./lock-node.ts";
-import { verdict } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
-import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
-import type { Vote } from "./replies.ts";
-
-/**
- * Proposes fencing tokens: the wall clock in microseconds, or one more than the highest token seen so far. If the
- * proposal is ahead of every node's counter, all nodes grant exactly that token, and one round trip is enough. Safety
- * does not depend on the proposal: a node's counter only ever goes up.
- */
-export class FenceHint {
-  #highest = 0;
-
-  /**
-   * Returns the token to propose next.
-   *
-   * @param wallMs the current wall-clock time
-   */
-  next(wallMs: number): number {
-    return Math.min(Number.MAX_SAFE_INTEGER, Math.max(Math.floor(wallMs * 1000), this.#highest + 1));
-  }
-
-  /** Records a token, so that later proposals exceed it. */
-  saw(fence: number): void {
-    this.#highest = Math.max(this.#highest, fence);
-  }
-}
-
-/** The highest fence that nodes granted for a claim, and which nodes granted exactly that one: `yes` or `no` for each. */
-export interface HighestFence {
-  readonly fence: number;
-  readonly verdicts: readonly number[];
-}
-
-/**
- * Returns the highest fence among the votes of all nodes. A node agrees if it reports that. For a claim on several resources,
- * whose counters may differ where other resources share them, it reports the highest of them, and must be known to have no
- * other one. The hint of the first request does not show that: a claim that joins leaves lower counters below it, and so does
- * a node that caps it; another client may have raised one of them to the hint before a repeated grant reports the highest.
- *
- * @param isSeveral whether the claim is on several resources
- */
-export function highestFence(votes: Tally["votes"], isSeveral: boolean): HighestFence {
-  let highest = 0;
-  for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
-  const verdicts: number[] = [];
-  for (const vote of votes) {
-    const isAgreed = vote?.fence === highest && (vote.isUniform === true || !isSeveral);
-    verdicts.push(isAgreed ? verdict.yes : verdict.no);
-  }
-  return { fence: highest, verdicts };
-}
+import type { VoteRule } from "./quorum-call.ts";
+import { type HighestFence, highestFence, isCertain, type Tally, type Vote, verdict } from "./votes.ts";
 
 /**
  * The maximum number of rounds that propose a token after nodes granted different ones. One round is enough unless a

@@ -11,12 +11,11 @@ import {
 import { type Extension, extendOnce } from "./extend.ts";
 import { elapsedMs, Lease, readClocks, type TtlWindow, validityMs } from "./lease.ts";
 import type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
-import { verdict } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
 import { parseExtension, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
-import { noVotes, type Tally } from "./quorum-call.ts";
 import { parseTransfer, transferClaim } from "./transfer.ts";
+import { noVotes, type Tally, verdict } from "./votes.ts";
 import type { LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The implementation of {@link Lock}. */

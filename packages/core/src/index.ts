@@ -11,6 +11,7 @@ export {
   LockLostError,
   type LossReason,
   type NodeOutcome,
+  type NodeSet,
   NodeTimeoutError,
   NotSentError,
   QueueFullError,
@@ -23,7 +24,7 @@ export type { Health, Holder, Inspection, NodeHealth, NodeInspection } from "./i
 export type { ClockReading } from "./lease.ts";
 export type { ExtendOptions, Lock, TransferOptions } from "./lock.ts";
 export type { LockNode } from "./lock-node.ts";
-export type { JointSet, NodeSet } from "./node-sets.ts";
+export type { JointSet } from "./node-sets.ts";
 export type * from "./observer.ts";
 export { type AdoptOptions, defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
 export { Redlock } from "./redlock.ts";

@@ -1,11 +1,10 @@
 import { notSent } from "./attempt.ts";
 import type { RedlockContext } from "./context.ts";
-import { labelOf, reasonOf } from "./errors.ts";
+import { labelOf, type NodeSet, reasonOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
-import type { NodeSet } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { QuorumCall } from "./quorum-call.ts";
-import { readFailure } from "./replies.ts";
+import { readFailure } from "./votes.ts";
 
 /** The holder of a resource, by majority and node by node. Each node's view was true at some moment during the call. */
 export interface Inspection {
@@ -96,7 +95,7 @@ export async function inspectResource(
   { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
   const { nodes, limit } = context;
-  const call = { method: "inspect", request: resource, resources: [resource], timeoutMs } as const;
+  const call = { method: "inspect", request: resource, timeoutMs, caller: { reported: [resource] } } as const;
   const unable = readFailure(new Error("does not implement inspect()"));
   const known = nodes.map(({ inspect }) => (inspect ? undefined : unable));
   const ask = () => new QuorumCall(context, call, { quorum, known, isDecided: () => false }).settled;

@@ -1,5 +1,6 @@
 import { assertOptions, checkInteger, describeValue, wrong } from "./arguments.ts";
 import type { LockNode } from "./lock-node.ts";
+import { Quorum } from "./votes.ts";
 
 /**
  * The nodes while the servers change: a lock needs a quorum of the old set and a quorum of the new set, so it excludes
@@ -13,65 +14,12 @@ export interface JointSet {
   readonly new: readonly LockNode[];
 }
 
-/** Nodes, and how many of them must grant a lock. */
-export interface NodeSet {
-  /** The names of the nodes. */
-  readonly nodes: readonly string[];
-  /** How many of them are a quorum. */
-  readonly quorum: number;
-}
-
 /**
  * Returns the smallest quorum of N nodes: ⌊N/2⌋+1, so that any two quorums share a node (distlock page, "The Redlock
  * Algorithm", step 3).
  */
 export function majorityOf(nodeCount: number): number {
   return Math.floor(nodeCount / 2) + 1;
-}
-
-/**
- * What a node has answered, as one bit, so that a sum stands for several verdicts: the desired reply, any other one, a
- * failure, a failure because of a configuration error, or nothing yet.
- */
-export const verdict = { yes: 1, no: 2, failed: 4, misconfigured: 8, missing: 16 } as const;
-
-/** How many nodes of each set are a quorum. */
-export class Quorum {
-  /** The sets by the names of their nodes: one, or while servers change the old one and the new one. */
-  readonly sets: readonly NodeSet[];
-  /** The positions of the nodes of each set. */
-  readonly #positions: readonly (readonly number[])[];
-
-  /**
-   * @param all the nodes of all sets
-   * @param sets the nodes of each set
-   * @param needed how many of them are a quorum
-   */
-  constructor(
-    all: readonly LockNode[],
-    sets: readonly (readonly LockNode[])[],
-    needed: (set: readonly LockNode[]) => number,
-  ) {
-    this.sets = sets.map((set) => ({ nodes: set.map(({ name }) => name), quorum: needed(set) }));
-    this.#positions = sets.map((set) => set.map((node) => all.indexOf(node)));
-  }
-
-  /**
-   * Whether enough nodes of each set have one of the wanted verdicts.
-   *
-   * @param verdicts one of {@link verdict} for each node, in the order of all nodes
-   * @param wanted the sum of those that count
-   */
-  isReachedBy(verdicts: readonly number[], wanted: number): boolean {
-    for (let set = 0; set < this.sets.length; set++) {
-      let missing = (this.sets[set] as NodeSet).quorum;
-      for (const position of this.#positions[set] as readonly number[]) {
-        if (((verdicts[position] as number) & wanted) !== 0) missing -= 1;
-      }
-      if (missing > 0) return false;
-    }
-    return true;
-  }
 }
 
 /** The sets of nodes of a `Redlock`: one, or two while the servers change. */

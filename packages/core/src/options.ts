@@ -5,8 +5,9 @@ import { driftMs, validityMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Nesting } from "./nesting.ts";
-import { majorityOf, type NodeSets, type Quorum } from "./node-sets.ts";
+import { majorityOf, type NodeSets } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
+import type { Quorum } from "./votes.ts";
 
 /** How a lock is acquired and kept. Pass them to a call for one lock, or to `Redlock` as the defaults of all its locks. */
 export interface LockOptions {

@@ -1,39 +1,27 @@
 import type { Clock } from "./clock.ts";
 import { NodeTimeoutError, NotSentError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
-import { type Quorum, verdict } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
-import { hasCode, readFailure, readReply, type Vote } from "./replies.ts";
 import type { RequestLimit } from "./request-limit.ts";
-
-/** The votes so far. */
-export interface Tally {
-  /** In the order of the nodes; undefined for a node that has not replied. */
-  readonly votes: readonly (Vote | undefined)[];
-  /** How they count: one of {@link verdict} for each node. */
-  readonly verdicts: readonly number[];
-}
-
-/** The votes of a call that asked no node. */
-export const noVotes: Tally["votes"] = [];
+import { hasCode, isCertain, type Quorum, readFailure, readReply, type Tally, type Vote, verdict } from "./votes.ts";
 
 /** A request for any number of nodes. */
 export interface NodeCall {
   readonly method: NodeFailedEvent["method"];
   /** The argument of the method. */
   readonly request: unknown;
-  /** The resources that events name. */
-  readonly resources: readonly string[];
   /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
   readonly timeoutMs: number;
-  /** Receives each reply or failure of a node, however late, but no missed deadline. */
-  readonly claim?: ReplyListener;
+  readonly caller: Caller;
 }
 
-/** See {@link NodeCall.claim}. */
-export interface ReplyListener {
-  onReply(call: NodeCall, node: LockNode, vote: Vote): void;
+/** See {@link NodeCall.caller}: a claim, if the request is made under an owner. */
+export interface Caller {
+  /** The resources that events name. */
+  readonly reported: readonly string[];
+  /** Receives each reply or failure of a node, however late, but no missed deadline. */
+  onReply?(call: NodeCall, node: LockNode, vote: Vote): void;
 }
 
 /** How to count the votes of a call to all nodes. */
@@ -49,12 +37,6 @@ export interface VoteRule {
   readonly isYes?: (vote: Vote, index: number) => boolean;
   /** Whether the outcome is certain. Default: {@link isCertain}. */
   readonly isDecided?: (tally: Tally, quorum: Quorum) => boolean;
-}
-
-/** Whether a quorum voted yes, or no quorum can any more. */
-export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
-  const { yes, missing } = verdict;
-  return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
 }
 
 /** The part of the context that a quorum call uses. */
@@ -139,19 +121,16 @@ export class OpenCalls {
 
   readonly #onTurn = (): void => {
     this.#turns += 1;
-    for (let call = this.#untimed; call && call.addedAtTurn + 2 <= this.#turns; call = this.#untimed) {
+    for (let next = this.#untimed; next && next.addedAtTurn + 2 <= this.#turns; next = this.#untimed) {
+      const call = next;
       this.#untimed = call.later;
-      this.#startTimer(call);
+      // The deadline is checked only after pending input was handled (S6).
+      const onTimer = () => this.#clock.afterPendingIo(() => call.onDeadline());
+      call.cancelTimer = this.#clock.startTimer(call.timeoutMs, onTimer, { background: call.isBackground });
     }
     this.#isTurning = this.#untimed !== undefined;
     if (this.#isTurning) this.#clock.afterPendingIo(this.#onTurn);
   };
-
-  /** Starts the deadline of a call, which is checked only after pending input was handled (S6). */
-  #startTimer(call: OpenCall): void {
-    const onTimer = () => this.#clock.afterPendingIo(() => call.onDeadline());
-    call.cancelTimer = this.#clock.startTimer(call.timeoutMs, onTimer, { background: call.isBackground });
-  }
 }
 
 /** A call to all nodes at once, and the tally of their votes. */
@@ -241,8 +220,8 @@ export class QuorumCall implements OpenCall, Tally {
     this.verdicts[index] = hasCode(vote, "MISCONFIGURED") ? verdict.misconfigured : verdict.failed;
     const { nodes, observer } = this.#context;
     const node = (nodes[index] as LockNode).name;
-    const { method, resources } = this.#call;
-    observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
+    const { method, caller } = this.#call;
+    observer.nodeFailed?.({ node, method, resources: caller.reported, error: vote.error as Error });
   }
 }
 
@@ -256,7 +235,7 @@ const unsent = readFailure(new NotSentError("silent: hundreds of earlier request
  * @param quorumCall counts the vote
  */
 export function sendTo(limit: RequestLimit, node: LockNode, call: NodeCall, quorumCall?: QuorumCall): void {
-  const { method, request, timeoutMs, claim } = call;
+  const { method, request, timeoutMs, caller } = call;
   const number = limit.begin(timeoutMs, node, method === "release");
   const onReply = (value: unknown, failure?: Vote): void => {
     let vote = failure;
@@ -265,7 +244,7 @@ export function sendTo(limit: RequestLimit, node: LockNode, call: NodeCall, quor
     } catch (error) {
       vote = readFailure(error);
     }
-    claim?.onReply(call, node, vote);
+    caller.onReply?.(call, node, vote);
     quorumCall?.count(node, vote);
     if (number !== undefined) limit.end(number, node);
   };

@@ -5,8 +5,7 @@ import { type Attempt, type AttemptFailed, attempt, attemptError, notSent } from
 import { freshOwner } from "./claim.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
-import { failureDetails, type LockAction, LockHeldError, RedlockClosedError } from "./errors.ts";
-import { FenceHint } from "./fence.ts";
+import { failureDetails, type LockAction, LockHeldError, type NodeSet, RedlockClosedError } from "./errors.ts";
 import { FirstLock } from "./first-lock.ts";
 import { epochOf } from "./generation.ts";
 import { HeldLock } from "./held-lock.ts";
@@ -15,7 +14,7 @@ import { type ClockReading, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Nesting } from "./nesting.ts";
-import { type JointSet, type NodeSet, NodeSets } from "./node-sets.ts";
+import { type JointSet, NodeSets } from "./node-sets.ts";
 import {
   type AdoptOptions,
   type LockOptions,
@@ -25,10 +24,11 @@ import {
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
-import { noVotes, OpenCalls } from "./quorum-call.ts";
+import { OpenCalls } from "./quorum-call.ts";
 import { RequestLimit } from "./request-limit.ts";
 import { assertObserver, observerNames, safeObserver } from "./safe-observer.ts";
 import { adoptTicket, assertAdoption, parseTicket, type Ticket } from "./transfer.ts";
+import { noVotes } from "./votes.ts";
 import { LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /** The number of open `Redlock`s that use each node. The last one to close also closes the node. */
@@ -100,7 +100,7 @@ export class Redlock implements AsyncDisposable {
       epoch: epoch === 1 ? undefined : epoch,
       clock,
       observer: safeObserver(observer),
-      fenceHint: new FenceHint(),
+      tokens: { highest: 0 },
       limit: new RequestLimit(clock, sets.nodes),
       openCalls,
       firstLock: new FirstLock(clock, sets.nodes, openCalls),

@@ -11,10 +11,9 @@ import {
 } from "./errors.ts";
 import { elapsedMs, readClocks, validityMs } from "./lease.ts";
 import type { TransferOptions } from "./lock.ts";
-import { type Quorum, verdict } from "./node-sets.ts";
 import { type AdoptOptions, checkTtl, lockOptionNames, parseResources, type Settings } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
-import { noVotes, type Tally } from "./quorum-call.ts";
+import { noVotes, type Quorum, type Tally, verdict } from "./votes.ts";
 
 /*
  * A lock passes to another process in two takeovers: its holder transfers it to the owner of a ticket, and the other

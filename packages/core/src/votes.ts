@@ -1,6 +1,6 @@
 import { describeFields, describeValue } from "./arguments.ts";
-import { InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
-import type { AcquireRequest, ExtendRequest, NodeView, ReleaseRequest, Sharer } from "./lock-node.ts";
+import { InvalidReplyError, labelOf, type NodeOutcome, type NodeSet } from "./errors.ts";
+import type { AcquireRequest, ExtendRequest, LockNode, NodeView, ReleaseRequest, Sharer } from "./lock-node.ts";
 
 /** A node's reply, or failure to reply, as core counts it. */
 export interface Vote extends Omit<NodeOutcome, "node"> {
@@ -10,6 +10,93 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
   readonly isUniform?: boolean;
   /** The waiter that the node named in reply to `release`. */
   readonly next?: string;
+}
+
+/** The votes so far. */
+export interface Tally {
+  /** In the order of the nodes; undefined for a node that has not replied. */
+  readonly votes: readonly (Vote | undefined)[];
+  /** How they count: one of {@link verdict} for each node. */
+  readonly verdicts: readonly number[];
+}
+
+/** The votes of a call that asked no node. */
+export const noVotes: Tally["votes"] = [];
+
+/**
+ * What a node has answered, as one bit, so that a sum stands for several verdicts: the desired reply, any other one, a
+ * failure, a failure because of a configuration error, or nothing yet.
+ */
+export const verdict = { yes: 1, no: 2, failed: 4, misconfigured: 8, missing: 16 } as const;
+
+/** How many nodes of each set are a quorum. */
+export class Quorum {
+  /** The sets by the names of their nodes: one, or while servers change the old one and the new one. */
+  readonly sets: readonly NodeSet[];
+  /** The positions of the nodes of each set. */
+  readonly #positions: readonly (readonly number[])[];
+
+  /**
+   * @param all the nodes of all sets
+   * @param sets the nodes of each set
+   * @param needed how many of them are a quorum
+   */
+  constructor(
+    all: readonly LockNode[],
+    sets: readonly (readonly LockNode[])[],
+    needed: (set: readonly LockNode[]) => number,
+  ) {
+    this.sets = sets.map((set) => ({ nodes: set.map(({ name }) => name), quorum: needed(set) }));
+    this.#positions = sets.map((set) => set.map((node) => all.indexOf(node)));
+  }
+
+  /**
+   * Whether enough nodes of each set have one of the wanted verdicts.
+   *
+   * @param verdicts one of {@link verdict} for each node, in the order of all nodes
+   * @param wanted the sum of those that count
+   */
+  isReachedBy(verdicts: readonly number[], wanted: number): boolean {
+    for (let set = 0; set < this.sets.length; set++) {
+      let missing = (this.sets[set] as NodeSet).quorum;
+      for (const position of this.#positions[set] as readonly number[]) {
+        if (((verdicts[position] as number) & wanted) !== 0) missing -= 1;
+      }
+      if (missing > 0) return false;
+    }
+    return true;
+  }
+}
+
+/** Whether a quorum voted yes, or no quorum can any more. */
+export function isCertain({ verdicts }: Tally, quorum: Quorum): boolean {
+  const { yes, missing } = verdict;
+  return quorum.isReachedBy(verdicts, yes) || !quorum.isReachedBy(verdicts, yes + missing);
+}
+
+/** The highest fence that nodes granted for a claim, and which nodes granted exactly that one: `yes` or `no` for each. */
+export interface HighestFence {
+  readonly fence: number;
+  readonly verdicts: readonly number[];
+}
+
+/**
+ * Returns the highest fence among the votes of all nodes. A node agrees if it reports that. For a claim on several resources,
+ * whose counters may differ where other resources share them, it reports the highest of them, and must be known to have no
+ * other one. The hint of the first request does not show that: a claim that joins leaves lower counters below it, and so does
+ * a node that caps it; another client may have raised one of them to the hint before a repeated grant reports the highest.
+ *
+ * @param isSeveral whether the claim is on several resources
+ */
+export function highestFence(votes: Tally["votes"], isSeveral: boolean): HighestFence {
+  let highest = 0;
+  for (const vote of votes) highest = Math.max(highest, vote?.fence ?? 0);
+  const verdicts: number[] = [];
+  for (const vote of votes) {
+    const isAgreed = vote?.fence === highest && (vote.isUniform === true || !isSeveral);
+    verdicts.push(isAgreed ? verdict.yes : verdict.no);
+  }
+  return { fence: highest, verdicts };
 }
 
 /*

@@ -7,11 +7,10 @@ import { type AttemptFailed, type AttemptTerms, retryAfterMs } from "../attempt.
 import type { Claim } from "../claim.ts";
 import type { RedlockContext } from "../context.ts";
 import { failureDetails, type LockAction, QueueFullError } from "../errors.ts";
-import { verdict } from "../node-sets.ts";
 import type { Settings } from "../options.ts";
 import { Pause, retryDelay } from "../pause.ts";
-import { noVotes, type Tally } from "../quorum-call.ts";
 import type { ReleaseHints } from "../release-notifier.ts";
+import { noVotes, type Tally, verdict } from "../votes.ts";
 import { ReleaseNotifications } from "./release-notifications.ts";
 import { ResourceQueue, servedMax, Waiter, WaiterGroup } from "./resource-queue.ts";
 
@@ -298,7 +297,9 @@ export class LocalQueues {
     if (state === "left") return;
     waiter.state = "left";
     if (state !== "holding") this.#callsUnderWay -= 1;
-    const isAnotherNamed = namesAnother(releaseVotes, this.#context.waiterName);
+    const { waiterName } = this.#context;
+    let isAnotherNamed = false;
+    for (const vote of releaseVotes) isAnotherNamed ||= (vote?.next ?? waiterName) !== waiterName;
     if (waiter.queues.length === 0) {
       if (!isAnotherNamed) {
         for (const resource of waiter.resources) if (this.#resources.get(resource) === waiter) this.#forget(resource);
@@ -618,12 +619,6 @@ function pollDelayMs(blocked: readonly ResourceQueue[]): number {
   let limitMs = Infinity;
   for (const { notifications } of blocked) limitMs = Math.min(limitMs, notifications?.pollLimitMs ?? Infinity);
   return 1 + Math.random() * limitMs;
-}
-
-/** Whether a node has named another process in reply to a release. */
-function namesAnother(votes: Tally["votes"], waiterName: string): boolean {
-  for (const vote of votes) if ((vote?.next ?? waiterName) !== waiterName) return true;
-  return false;
 }
 
 /** Whether later calls got each of a waiter's resources, and together more often than allowed. */

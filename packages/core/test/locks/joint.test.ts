@@ -4,7 +4,8 @@ import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NodeSets, verdict } from "../../src/node-sets.ts";
+import { NodeSets } from "../../src/node-sets.ts";
+import { verdict } from "../../src/votes.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 

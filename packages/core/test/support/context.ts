@@ -1,6 +1,5 @@
 import type { VirtualClock } from "@holdfast/testkit";
 import type { RedlockContext } from "../../src/context.ts";
-import { FenceHint } from "../../src/fence.ts";
 import { FirstLock } from "../../src/first-lock.ts";
 import type { LockNode } from "../../src/lock-node.ts";
 import { NodeSets } from "../../src/node-sets.ts";
@@ -16,7 +15,7 @@ export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): Redl
     epoch: undefined,
     clock,
     observer: {},
-    fenceHint: new FenceHint(),
+    tokens: { highest: 0 },
     servers: new Map(),
     limit: new RequestLimit(clock, nodes),
     openCalls,

@@ -1,5 +1,115 @@
+/*
+ * What a node checks before it grants anything: that the contract allows the request, and that its server may vote.
+ */
+import { describeValue } from "./arguments.ts";
 import { ConfigurationError, reasonOf } from "./errors.ts";
-import type { AcquireRequest, ServerVote, ServerVotes } from "./lock-node.ts";
+import type { FloorRequest } from "./fence-floor.ts";
+import type {
+  AcquireRequest,
+  ExtendRequest,
+  NodeRequest,
+  ReleaseRequest,
+  ServerVote,
+  ServerVotes,
+} from "./lock-node.ts";
+
+/**
+ * Throws unless the contract allows this acquire request, so that a node never claims anything by guesswork.
+ *
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { type AcquireRequest, assertAcquire } from "@holdfast/core/node";
+ *
+ * async function acquire(request: AcquireRequest) {
+ *   assertAcquire(request);
+ *   // … claim the resources
+ * }
+ * await acquire({ resources: ["r"], owner: "me", ttlMs: 1_000, fenceHint: 1, timeoutMs: 50 });
+ * ```
+ */
+export function assertAcquire(request: AcquireRequest): void {
+  const { ttlMs, fenceHint, shared, epoch } = request;
+  assertNames(request);
+  if (!(Number.isSafeInteger(ttlMs) && ttlMs > 0)) refuse("ttlMs must be a positive integer", ttlMs);
+  if (!Number.isSafeInteger(fenceHint)) refuse("fenceHint must be a safe integer", fenceHint);
+  if (!(shared === undefined || typeof shared === "boolean")) refuse("shared must be true or false if given", shared);
+  const isEpoch = epoch === undefined || (Number.isSafeInteger(epoch) && epoch > 0);
+  if (!isEpoch) refuse("epoch must be a positive integer if given", epoch);
+}
+
+/**
+ * Throws unless the contract allows this extend request.
+ *
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertExtend } from "@holdfast/core/node";
+ *
+ * assertExtend({ resources: ["r"], owner: "me", ttlMs: 1_000, fence: 1, rejoin: false, timeoutMs: 50 });
+ * ```
+ */
+export function assertExtend(request: ExtendRequest): void {
+  const { ttlMs, fence, rejoin, shared } = request;
+  assertNames(request);
+  if (!(Number.isSafeInteger(ttlMs) && ttlMs > 0)) refuse("ttlMs must be a positive integer", ttlMs);
+  if (!(Number.isSafeInteger(fence) && fence > 0)) refuse("fence must be a positive safe integer", fence);
+  if (typeof rejoin !== "boolean") refuse("rejoin must be true or false", rejoin);
+  if (!(shared === undefined || typeof shared === "boolean")) refuse("shared must be true or false if given", shared);
+}
+
+/**
+ * Throws unless the contract allows this release request.
+ *
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertRelease } from "@holdfast/core/node";
+ *
+ * assertRelease({ resources: ["r"], owner: "me", timeoutMs: 50 });
+ * ```
+ */
+export function assertRelease(request: ReleaseRequest): void {
+  const { undo } = request;
+  assertNames(request);
+  if (!(undo === undefined || typeof undo === "boolean")) refuse("undo must be true or false if given", undo);
+}
+
+/**
+ * Throws unless the contract allows this request to raise the floor.
+ *
+ * @param request as the node received it
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertFloor } from "@holdfast/core/node";
+ *
+ * assertFloor({ floor: 1_700_000_000_000_000, epoch: 2, timeoutMs: 50 });
+ * ```
+ */
+export function assertFloor({ floor, epoch }: FloorRequest): void {
+  if (!(Number.isSafeInteger(floor) && floor >= 0)) refuse("floor must be a safe integer, 0 or above", floor);
+  if (!(Number.isSafeInteger(epoch) && epoch >= 0)) refuse("epoch must be a safe integer, 0 or above", epoch);
+}
+
+function assertNames(request: NodeRequest & Pick<AcquireRequest, "waiter" | "takeover">): void {
+  const { resources, owner, waiter = owner, takeover = owner } = request;
+  const isList = Array.isArray(resources) && resources.length > 0;
+  if (!isList) refuse("resources must be a list of at least one name", resources);
+  for (const name of resources)
+    if (typeof name !== "string" || !name) refuse("each resource must be a non-empty string", name);
+  if (typeof owner !== "string" || !owner) refuse("owner must be a non-empty string", owner);
+  if (typeof waiter !== "string" || !waiter) refuse("waiter must be a non-empty string if given", waiter);
+  if (typeof takeover !== "string" || !takeover) refuse("takeover must be a non-empty string if given", takeover);
+}
+
+function refuse(rule: string, value: unknown): never {
+  throw new RangeError(`${rule}, not ${describeValue(value)}`);
+}
 
 /** The identity of a server. */
 export interface ServerIdentity {
