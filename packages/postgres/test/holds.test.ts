@@ -34,6 +34,7 @@ const database: HoldingDatabase<pg.PoolClient, PostgresNode> = {
   inTransaction,
   query: async (statement) => (await pool.query(statement)).rows,
   expire,
+  countWaiting: "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
   begins: {
     "": undefined,
     ", at REPEATABLE READ": "BEGIN ISOLATION LEVEL REPEATABLE READ",

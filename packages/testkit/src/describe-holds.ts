@@ -1,8 +1,7 @@
 /** The tests of `holds` that every database must pass whose transactions can hold a lock. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type Lock, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { type Lock, type LockNode, type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bundleProgram } from "./bundle-program.ts";
 
@@ -25,6 +24,8 @@ export interface HoldingDatabase<Client, Node extends HoldingNode<Client> = Hold
   query(statement: string): Promise<readonly unknown[]>;
   /** Ends the claims of all owners now, shared ones included, and locks no other row. */
   expire(): Promise<void>;
+  /** The query that counts, as `n`, the requests that wait for a transaction; undefined if all are denied at once. */
+  readonly countWaiting?: string;
   /** How transactions can begin, by what a test says of them. */
   readonly begins: Readonly<Record<string, string | undefined>>;
   /** A table with an identifier that counts, and the column `writer`. */
@@ -73,12 +74,25 @@ export function describeHolds<Client>(database: HoldingDatabase<Client>, current
   testPause(database, current);
 }
 
-/** Returns how to ask in a transaction, and another client, which tries often. */
+/** Returns how to ask in a transaction, and another client, which tries often, and how to wait until it has. */
 function toolsFor<Client>(database: HoldingDatabase<Client>, current: HoldingTest<Client>) {
+  const { query, countWaiting } = database;
+  let attempts = 0;
+  const observer: Observer = {
+    attemptSettled() {
+      attempts += 1;
+    },
+  };
   return {
     holds: (lock: Held) => database.inTransaction((client) => current.node.holds(client, lock)),
     openRival: (options: RedlockOptions = {}) =>
-      new Redlock([current.node], { ...patient, waitTimeoutMs: 60_000, retryDelayMaxMs: 30, ...options }),
+      new Redlock([current.node], { ...patient, waitTimeoutMs: 60_000, retryDelayMaxMs: 30, observer, ...options }),
+    /** Resolves once a request of a rival waits for the transaction, or requests were denied again and again. */
+    async rivalIsKeptOut(): Promise<void> {
+      const before = attempts;
+      if (countWaiting !== undefined) await expect.poll(() => query(countWaiting)).toEqual([{ n: 1 }]);
+      else await expect.poll(() => attempts).toBeGreaterThan(before + 2);
+    },
   };
 }
 
@@ -106,7 +120,7 @@ function describeAnswers<Client>(database: HoldingDatabase<Client>, current: Hol
 }
 
 function describeProtection<Client>(database: HoldingDatabase<Client>, current: HoldingTest<Client>): void {
-  const { openRival } = toolsFor(database, current);
+  const { openRival, rivalIsKeptOut } = toolsFor(database, current);
 
   type End = [title: string, end: () => Promise<void>, begin: string | undefined];
   const ends: End[] = [
@@ -125,7 +139,7 @@ function describeProtection<Client>(database: HoldingDatabase<Client>, current: 
       await end();
       for (const resource of lock.resources) expect(await rival.tryAcquire(resource)).toBeNull();
       waiting = rival.acquire(lock.resources).finally(() => order.push("the rival has the lock"));
-      await sleep(300); // the rival has tried again and again
+      await rivalIsKeptOut();
       order.push("the transaction ends");
     }, begin);
     const next = (await waiting) as Lock;
@@ -182,7 +196,7 @@ function describeWriters<Client>(
   current: HoldingTest<Client>,
   readers: readonly [Lock, Lock],
 ): void {
-  const { openRival } = toolsFor(database, current);
+  const { openRival, rivalIsKeptOut } = toolsFor(database, current);
   const ends: [string, () => Promise<unknown>][] = [
     ["their ttl ends", database.expire],
     ["they are released", () => Promise.all(readers.map((reader) => reader.release()))],
@@ -204,7 +218,7 @@ function describeWriters<Client>(
         waiting = writer.acquire("invoice:42").finally(() => {
           isWriting = true;
         });
-        await sleep(300); // the writer has tried again and again
+        await rivalIsKeptOut();
         expect(isWriting).toBe(false);
       });
       const next = (await waiting) as Lock;
@@ -274,6 +288,7 @@ function describeReaders<Client>(
 }
 
 function testPause<Client>(database: HoldingDatabase<Client>, current: HoldingTest<Client>): void {
+  const { openRival, rivalIsKeptOut } = toolsFor(database, current);
   test("a process that is paused across its ttl, in a transaction that holds the lock, commits before its rival locks", async () => {
     await database.query(database.createWritten);
     await current.lock.release();
@@ -284,13 +299,13 @@ function testPause<Client>(database: HoldingDatabase<Client>, current: HoldingTe
       expect(held.holds).toBe(true);
       holder.kill("SIGSTOP");
       await expect.poll(async () => (await current.node.inspect("invoice:42")).owner).toBeNull(); // the ttl has ended
-      const rival = toolsFor(database, current).openRival();
+      const rival = openRival();
       expect(await rival.tryAcquire("invoice:42")).toBeNull();
       const waiting = rival.acquire("invoice:42").then(async (next) => {
         await database.query("INSERT INTO written (writer) VALUES ('second')");
         return next;
       });
-      await sleep(400); // the rival has tried again and again
+      await rivalIsKeptOut();
       expect(await database.query("SELECT writer FROM written")).toEqual([]);
       holder.kill("SIGCONT");
       holder.send("go on");
