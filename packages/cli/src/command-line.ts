@@ -44,7 +44,7 @@ const { version }: { version: string } = createRequire(import.meta.url)("../pack
 export async function runCommandLine([name, ...words]: readonly string[]): Promise<void> {
   if (name === undefined) throw new UsageError("Name a command; see holdfast --help");
   if (name === "--version") return print(version);
-  if (name === "--help") return print(generalHelp(commands));
+  if (name === "--help" || name === "help") return print(generalHelp(commands));
   if (name === "completion") return print(completionScript(commands));
   const command = commandNamed(name);
   const end = words.indexOf("--");
@@ -58,7 +58,8 @@ function commandNamed(name: string): Command {
   const names = commands.map(nameOf);
   const found = commands[names.indexOf(name)];
   if (found !== undefined) return found;
+  if (name.startsWith("-")) throw new UsageError("Name a command before its options; see holdfast --help");
   const near = closestMatch(name, names, { maxDistance: 3 });
   if (near !== undefined) throw new UsageError(`Did you mean ${near}? See holdfast --help`);
-  throw new UsageError(`Unknown argument: ${name.replace(/^-+/, "")}; see holdfast --help`);
+  throw new UsageError(`Unknown argument: ${name}; see holdfast --help`);
 }

@@ -21,6 +21,7 @@ const escapeCode = "\u001b";
 test("--help lists the commands and the exit codes, and the options of a command", async () => {
   const general = await runCli(["--help"]);
   expect(general).toMatchObject({ code: 0, err: "" });
+  expect(await runCli(["help"])).toEqual(general);
   const commands = ["run", "inspect", "list", "release"].map((name) => `holdfast ${name}`);
   for (const word of [...commands, "completion", "76", "127"]) expect(general.out).toContain(word);
   const run = await runCli(["run", "--help"]);

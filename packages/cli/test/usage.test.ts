@@ -39,6 +39,8 @@ test.each([
   ["lsit", "Did you mean list? See holdfast --help"],
   ["inspct x --memory", "Did you mean inspect? See holdfast --help"],
   ["frobnicate", "Unknown argument: frobnicate; see holdfast --help"],
+  ["-h", "Name a command before its options; see holdfast --help"],
+  ["--node redis://:s3cret@a run x -- true", "Name a command before its options; see holdfast --help"],
   ["run", "no resource to lock: name it"],
   ["run x --memory", "no command to run: write it after --"],
   ["run x --memory true", "no command to run: write it after --"],
