@@ -158,15 +158,39 @@ describe("many locks at once", () => {
     await clock.until(lock.release());
   });
 
-  it("release() hands each lock to its waiter", async () => {
-    const { clock, redlock } = countedWorld();
+  it("release() hands each lock to its waiter, under its own permit", async () => {
+    const { clock, redlock, most } = countedWorld();
     const locks = await clock.until(lockEach(redlock));
     const heirs = lockEach(redlock);
     await clock.advance(10);
     await clock.until(releaseEach(locks));
     await clock.until(releaseEach(await clock.until(heirs)));
+    await clock.until(releaseEach(await clock.until(lockEach(redlock))));
+    expect(most()).toBe(callsMax);
     expect(clock.pendingTimers).toBe(0);
   });
+
+  it.each([0, 1, 2, 3, 4, 5, 6])(
+    "acquire() passes on the permit when its signal aborts %i steps after the attempt before it has settled",
+    async (steps) => {
+      const controllers = names.map(() => new AbortController());
+      const { clock, redlock } = countedWorld({
+        observer: {
+          async attemptSettled({ resources: [name] }) {
+            const index = names.indexOf(name as string);
+            for (let step = 0; step < steps; step++) await undefined;
+            if (index < callsMax) controllers[index + callsMax]?.abort(new Error("enough"));
+          },
+        },
+      });
+      const calls = names.map((name, index) => redlock.acquire(name, { signal: controllers[index]?.signal }));
+      const outcomes = await clock.until(Promise.allSettled(calls));
+      const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
+      expect(locks).toHaveLength(names.length - callsMax);
+      await clock.until(releaseEach(locks));
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
 
   it("acquire() times out while it waits for a permit and no node replies", async () => {
     const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 1000 });
