@@ -69,6 +69,15 @@ test("ScriptCall.encode() returns the words of keysAndArguments() as bulk string
   }
 });
 
+test("ScriptCall has another id than the call before it, so that the reply to that is not taken for its own", async () => {
+  const { nodes, calls } = await asked(1, (node) => ignore(node.acquire(acquireRequest("alice"))));
+  ignore(nodes[0].acquire(acquireRequest("bob")));
+  await new Promise(process.nextTick);
+  const [first, second] = calls.map((call) => call.keysAndArguments()[call.keyCount]);
+  expect(second).toMatch(/^\d+$/);
+  expect(second).not.toBe(first);
+});
+
 test("ScriptCall strikes out only the abandoned operation, and only for its node", async () => {
   const { calls, nodes } = await asked(2, () => {});
   // Core sends each request to all nodes.

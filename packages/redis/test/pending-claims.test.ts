@@ -28,11 +28,11 @@ interface Claim {
 /** Creates a node whose server does not answer by itself, and whose connection can be lost. */
 function pending({ settlesInTime = false } = {}) {
   const connection = { isThere: true };
-  const sent: { readonly marks: Buffer; readonly answer: (answer: number) => void }[] = [];
+  const sent: { readonly marks: Buffer; readonly answer: (answer: number) => void; fail(error: Error): void }[] = [];
   const runScript: RedisConnection["runScript"] = (_command, _script, call) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       const [callId, marks] = call.keysAndArguments().slice(call.keyCount);
-      sent.push({ marks: marks as Buffer, answer: (answer) => resolve([Number(callId), answer]) });
+      sent.push({ marks: marks as Buffer, answer: (answer) => resolve([Number(callId), answer]), fail: reject });
     });
   const node = redisNode(
     { name: "n", isCluster: false, settlesInTime, isReady: () => connection.isThere, runScript },
@@ -62,7 +62,7 @@ function pending({ settlesInTime = false } = {}) {
     await sending();
     return sent.length > before;
   };
-  return { connection, node, claim, giveUp };
+  return { connection, node, sent, claim, giveUp };
 }
 
 const marksOf = (claims: readonly Claim[]) => claims.map(({ mark }) => mark()).join("");
@@ -193,6 +193,36 @@ describe("a claim", () => {
     expect(marksOf(claims)).toBe(".xxx");
     await advance(100);
     expect(marksOf(claims)).toBe("xxxx");
+  });
+
+  test("is given up when its time is up, also beside other operations in its call", async () => {
+    const { node, sent } = pending();
+    ignore(node.release(releaseRequest("bob")));
+    ignore(node.acquire(acquireRequest("alice", { timeoutMs: 100 })));
+    ignore(node.release(releaseRequest("carol")));
+    await sending();
+    await advance(110);
+    expect(sent.map(({ marks }) => String(marks))).toEqual([".x."]);
+  });
+
+  test("is given up when its time is up, although it was sent again meanwhile", async () => {
+    const { claim, sent } = pending();
+    const alice = await claim("alice", 100);
+    await advance(60);
+    await alice.answer(-1); // left to the lock script
+    await advance(50);
+    expect(sent.map(({ marks }) => String(marks))).toEqual([".", "x"]);
+  });
+
+  test("that its client has failed is given up, as the client may send it again, and needs no timer", async () => {
+    const timers = timersOf("src/pending-claims.ts");
+    const { claim, sent } = pending();
+    const alice = await claim("alice", 100);
+    sent[0]?.fail(new Error("Command timed out"));
+    await advance(0);
+    expect([alice.mark(), alice.error()]).toEqual(["x", "Command timed out"]);
+    await advance(5_000);
+    expect(timers.pending.size).toBe(0);
   });
 
   test("is not given up if it is answered in the same turn: input that has arrived is read first", async () => {
