@@ -300,6 +300,19 @@ describe("calls that something must wake (W8)", () => {
     expect([oldest.state, youngest.state]).toEqual(["attempting", "queued"]);
   });
 
+  it("leave() leaves the resources of a lock that only one call used to a process that its release has named", async () => {
+    const { clock, queues, lock, win, expectAwake } = setUp();
+    queues.leave(win(lock("a", "b")), [{ kind: "released", next: "another process" }]);
+    const next = lock("b");
+    expect(next.state).toBe("queued");
+    expectAwake();
+    await clock.advance(20); // the longest delay between attempts is 10 ms
+    expect(next.state).toBe("attempting");
+    queues.leave(next);
+    await clock.advance(60_000);
+    expect(queues.isEmpty).toBe(true);
+  });
+
   it("failed() lets a collecting waiter continue although an older waiter wants what it has collected", async () => {
     const { clock, queues, lock, win, deny, collecting } = setUp();
     const holder = win(lock("c"));
