@@ -1,9 +1,21 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runInThisContext } from "node:vm";
+import { transform } from "esbuild";
 import { expect, it } from "vitest";
 import { root } from "../lib/workspace.ts";
 import { pageOfCatches } from "../mutants/catches.ts";
 import { isExecuted, recordExecution } from "../mutants/executed-code.ts";
+import { lostTexts, mutants, pathOf } from "../mutants/mutants.ts";
+
+it("each fault replaces a text that is once in its file, and leaves a program", async () => {
+  expect(await lostTexts(mutants)).toEqual([]);
+  for (const fault of mutants) {
+    const code = await readFile(pathOf(fault), "utf8");
+    const broken = code.replace(fault.from, () => fault.to);
+    await expect(transform(broken, { loader: "ts" }), fault.fault).resolves.toBeDefined();
+  }
+});
 
 it("recordExecution() counts from where the code starts in its script", () => {
   const filename = join(root, "packages/core/src/tried.ts");

@@ -269,7 +269,7 @@ test("migrate: ends at Ctrl-C while it watches, and can be repeated", async () =
   const change = await newChange(0, 1, 1);
   await step("begin", change);
   const joining = startAtTerminal(["migrate", "join"], { env: change.jointEnv });
-  await joining.prints("until it is certain");
+  await joining.prints("waiting");
   joining.write("\u0003");
   const { code, out } = await joining.ended;
   expect({ code, out }).toEqual({ code: 130, out: expect.stringContaining("Repeat holdfast migrate join") });
