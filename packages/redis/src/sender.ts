@@ -63,7 +63,7 @@ export class Sender {
     if (name === "release") {
       if (this.#connecting.delete(owner)) return Promise.resolve(record.read(0, record));
       for (const operation of this.#queue) {
-        if (operation.record.owner === owner && operation.record.isClaim) operation.isGivenUp = true;
+        if (operation.record.isClaim && operation.record.owner === owner) operation.isGivenUp = true;
       }
       this.#pendingClaims.giveUp(owner);
     }
