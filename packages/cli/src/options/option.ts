@@ -1,5 +1,6 @@
 /** Options and positional arguments: what the parser and the help need to know of each, and how its value is read. */
 
+import { timerMaxMs } from "@holdfast/core/node";
 import ms from "ms";
 import { UsageError } from "../exit-codes.ts";
 
@@ -140,8 +141,6 @@ function only(given: GivenValues, name: string): string | undefined {
   if (others.length > 0) throw new UsageError(`${name} was given ${others.length + 1} times`);
   return value;
 }
-/** The longest delay of a Node timer: about 24 days. */
-const maxMs = 2 ** 31 - 1;
 
 /**
  * Parses a duration: a number and its unit, such as `500ms`, `30s`, `2m` or `1.5h`. A bare number is refused, because
@@ -157,6 +156,6 @@ export function parseDuration(name: string, text: string): number {
   if (value === undefined || Number.isNaN(value)) {
     throw new UsageError(`${name} must be a duration such as 500ms, 30s or 2m, not ${JSON.stringify(text)}`);
   }
-  if (value > maxMs) throw new UsageError(`${name} must be at most ${ms(maxMs)}, not ${text}`);
+  if (value > timerMaxMs) throw new UsageError(`${name} must be at most ${ms(timerMaxMs)}, not ${text}`);
   return Math.round(value);
 }
