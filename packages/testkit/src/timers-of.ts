@@ -1,3 +1,5 @@
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
+
 /** The timeouts that the code of one file has started. */
 export interface FileTimers {
   /** How many it has started. */
@@ -7,20 +9,24 @@ export interface FileTimers {
 }
 
 /**
- * Records the timeouts of a file, until the fake timers that must be in use are replaced. Connections that earlier tests of
- * this process have left behind may start others.
+ * Records the timeouts that a file starts on behalf of the test that calls this, until the fake timers that must be in use
+ * are replaced. Connections that earlier tests of this process have left behind may start others.
  *
  * @param file the end of its path
  */
 export function timersOf(file: string): FileTimers {
   const timers: FileTimers = { started: 0, pending: new Set() };
-  const { setTimeout: start, clearTimeout: cancel } = globalThis;
+  const test = new AsyncLocalStorage<FileTimers>();
+  test.enterWith(timers);
+  const { setTimeout: start, clearTimeout: cancel, setImmediate: startImmediate } = globalThis;
+  // Fake timers run every callback on behalf of the test that lets time pass. Real ones keep its context.
   const recording = (act: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
-    const timer = start(() => {
+    const ended = AsyncResource.bind(() => {
       timers.pending.delete(timer);
       act(...args);
-    }, ms);
-    if (new Error().stack?.includes(`${file}:`)) {
+    });
+    const timer = start(ended, ms);
+    if (test.getStore() === timers && new Error().stack?.includes(`${file}:`)) {
       timers.started += 1;
       timers.pending.add(timer);
     }
@@ -30,8 +36,11 @@ export function timersOf(file: string): FileTimers {
     timers.pending.delete(timer);
     cancel(timer);
   };
+  const immediate = (act: (...args: unknown[]) => void, ...args: unknown[]) =>
+    startImmediate(AsyncResource.bind(() => act(...args)));
   // Fake timers find out by properties of their functions how to put back the real ones.
   globalThis.setTimeout = Object.assign(recording, start);
   globalThis.clearTimeout = Object.assign(cancelling, cancel);
+  globalThis.setImmediate = Object.assign(immediate, startImmediate);
   return timers;
 }
