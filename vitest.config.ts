@@ -126,7 +126,7 @@ export default mergeConfig(
       globalSetup: join(root, "scripts/lib/tests-temporary-folder.ts"),
       sequence: { sequencer: LongestFirst },
       // Most tests wait for a server, a ttl or another process most of the time. Each worker loads its modules itself.
-      maxWorkers: 5,
+      maxWorkers: 7,
       reporters: ["default", new CountReporter()],
     },
   }),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ordinaryKinds } from "../src/scenario/draw-faults.ts";
 
 /** How many seeds of each class are simulated, and of those with healings or changes. The least counts grow with them. */
-const [many, some] = isNightly ? [100, 40] : [30, 20];
+const [many, some] = isNightly ? [100, 40] : [20, 15];
 
 describe("faultClasses", () => {
   it("faultClasses.survivable violates no checker and loses no update in any storage", async () => {

@@ -17,7 +17,7 @@ export async function differenceInHistories(
   open: () => FloorNode | Promise<FloorNode>,
   openReference: () => FloorNode,
 ): Promise<string | undefined> {
-  for (let history = 0; history < (isNightly ? 12 : 4); history++) {
+  for (let history = 0; history < (isNightly ? 12 : 2); history++) {
     const seed = fuzzSeed + 1_000 * history;
     const [node, reference] = [await open(), openReference()];
     for (let part = 0; part < 6; part++) {

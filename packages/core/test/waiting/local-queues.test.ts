@@ -1,5 +1,5 @@
 import { memoryNode } from "@holdfast/memory";
-import { fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import { fuzzSeed, isNightly, VirtualClock } from "@holdfast/testkit";
 import { watchForSleepers } from "@holdfast/testkit/sleepers";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -139,7 +139,7 @@ describe("LocalQueues compared with a naive queue", { timeout: 30_000 }, () => {
         expect(clock.pendingTimers).toBe(0);
         vi.restoreAllMocks();
       }),
-      { numRuns: 1000 },
+      { numRuns: isNightly ? 1_000 : 300 },
     );
   });
 });
@@ -231,7 +231,7 @@ describe("random programs of calls for exclusive and shared locks (W8)", { timeo
         expect(queues.isEmpty).toBe(true);
         expect(clock.pendingTimers).toBe(0);
       }),
-      { numRuns: 1000 },
+      { numRuns: isNightly ? 1_000 : 300 },
     );
   });
 });
