@@ -130,10 +130,7 @@ function hiddenOf(tab: Page): Promise<string[]> {
 }
 
 describe("first visit", () => {
-  test.each([
-    ["1280 × 800", desktop],
-    ["a phone", phone],
-  ])(
+  test.each(Object.entries(isNightly ? { "1280 × 800": desktop, "a phone": phone } : { "a phone": phone }))(
     "on %s tells in twenty seconds that a late write is lost without fencing, and refused with it",
     async (_, size) => {
       const tab = await openWithClock(size);

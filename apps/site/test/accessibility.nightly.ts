@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { isNightly } from "@holdfast/testkit";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -22,10 +21,7 @@ const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page)
 
 const widths: Readonly<Record<string, BrowserContextOptions>> = { wide: desktop, narrow: phone };
 
-/** Nightly, every page; in `pnpm test`, the one with most parts of its own. */
-const opened = isNightly
-  ? Object.keys(widths).flatMap((width) => Object.keys(states).map((state) => [width, state] as const))
-  : [["narrow", "playground in the middle of a story"] as const];
+const opened = Object.keys(widths).flatMap((width) => Object.keys(states).map((state) => [width, state] as const));
 
 const open = useBrowser();
 
