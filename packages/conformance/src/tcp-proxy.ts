@@ -1,4 +1,5 @@
 /** A TCP proxy between clients and a server, for fault injection by tests. */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -144,7 +145,8 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
 
 /*
  * A proxy that refuses connections gives up its port and must get it back later. Proxies therefore use ports below
- * those that systems assign, and each process has its own block, unless too many processes run at a time.
+ * those that systems assign, and each process has its own block, unless too many processes run at a time. A port of the
+ * block is drawn: two processes may have the same block, and its lowest free port may be one that was given up.
  */
 const firstPort = 20_000;
 const portsOfProcess = 64;
@@ -153,7 +155,9 @@ const reservedPorts = new Set<number>();
 
 async function listenOnReservedPort(accept: (client: Socket) => void): Promise<Server> {
   const first = firstPort + (process.pid % blocks) * portsOfProcess;
-  for (let port = first; port < first + portsOfProcess; port++) {
+  const drawn = randomInt(portsOfProcess);
+  for (let index = 0; index < portsOfProcess; index++) {
+    const port = first + ((drawn + index) % portsOfProcess);
     if (reservedPorts.has(port)) continue;
     reservedPorts.add(port);
     try {
