@@ -12,6 +12,7 @@ import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
 import { contextOf } from "../support/context.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
+const numRuns = isNightly ? 1_000 : 300;
 
 const sets = new NodeSets([memoryNode()]);
 const settings = {
@@ -139,7 +140,7 @@ describe("LocalQueues compared with a naive queue", { timeout: 30_000 }, () => {
         expect(clock.pendingTimers).toBe(0);
         vi.restoreAllMocks();
       }),
-      { numRuns: isNightly ? 1_000 : 300 },
+      { numRuns },
     );
   });
 });
@@ -231,7 +232,7 @@ describe("random programs of calls for exclusive and shared locks (W8)", { timeo
         expect(queues.isEmpty).toBe(true);
         expect(clock.pendingTimers).toBe(0);
       }),
-      { numRuns: isNightly ? 1_000 : 300 },
+      { numRuns },
     );
   });
 });
