@@ -16,8 +16,8 @@ export interface FileTimers {
  */
 export function timersOf(file: string): FileTimers {
   const timers: FileTimers = { started: 0, pending: new Set() };
-  const test = new AsyncLocalStorage<FileTimers>();
-  test.enterWith(timers);
+  const isOfTest = new AsyncLocalStorage<boolean>();
+  isOfTest.enterWith(true);
   const { setTimeout: start, clearTimeout: cancel, setImmediate: startImmediate } = globalThis;
   // Fake timers run every callback on behalf of the test that lets time pass. Real ones keep its context.
   const recording = (act: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
@@ -26,7 +26,7 @@ export function timersOf(file: string): FileTimers {
       act(...args);
     });
     const timer = start(ended, ms);
-    if (test.getStore() === timers && new Error().stack?.includes(`${file}:`)) {
+    if (isOfTest.getStore() && new Error().stack?.includes(`${file}:`)) {
       timers.started += 1;
       timers.pending.add(timer);
     }
