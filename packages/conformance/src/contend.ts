@@ -8,6 +8,8 @@ export interface Contest {
   readonly resources: readonly string[];
   /** The number of grants after which the contest may end. */
   readonly grants: number;
+  /** The shortest contest, in milliseconds: the steps of a fast store rarely overlap. */
+  readonly leastMs: number;
   readonly timeoutMs: number;
 }
 
@@ -19,9 +21,6 @@ export interface Winnings {
   readonly lost: number;
 }
 
-/** The shortest contest, in milliseconds: the steps of a fast store rarely overlap. */
-const contestMs = 300;
-
 /**
  * Claims and releases as fast as the node replies, while another process does the same.
  *
@@ -29,7 +28,7 @@ const contestMs = 300;
  */
 export async function contend(
   node: LockNode,
-  { resources, grants, timeoutMs }: Contest,
+  { resources, grants, leastMs, timeoutMs }: Contest,
   isOver?: () => boolean,
 ): Promise<Winnings> {
   const fences: number[] = [];
@@ -37,7 +36,7 @@ export async function contend(
   const startMs = performance.now();
   const hasEnough = (): boolean => {
     const elapsedMs = performance.now() - startMs;
-    return elapsedMs >= contestMs && (fences.length >= grants || elapsedMs >= timeoutMs);
+    return elapsedMs >= leastMs && (fences.length >= grants || elapsedMs >= timeoutMs);
   };
   while (!(isOver ?? hasEnough)()) {
     const owner = randomUUID();

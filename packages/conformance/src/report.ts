@@ -10,7 +10,7 @@ import { mistakesText, type Result } from "./verdict.ts";
 export interface Findings {
   readonly name: string;
   readonly offers: Offers;
-  readonly settings: Pick<Settings, "cannot" | "noServer" | "noOtherProcess">;
+  readonly settings: Pick<Settings, "cannot" | "noServer" | "noOtherProcess" | "repetition">;
   readonly topics: readonly { readonly title: string; readonly results: readonly Result[] }[];
   /** How many tests apply to the node, and were left out by the option `only`. */
   readonly unselected: number;
@@ -27,13 +27,15 @@ export async function writeReport(findings: Findings): Promise<void> {
 /** Returns the report of one node: a Markdown page to paste into an adapter's README. */
 function reportOf({ name, offers, settings, topics, unselected }: Findings): string {
   const results = topics.flatMap((topic) => topic.results);
-  const isWhole = unselected === 0;
+  const { repetition } = settings;
+  const isWhole = unselected === 0 && repetition >= 1;
   const verdict = !isPassed(results) ? "**Not passed**" : isWhole ? "Passed" : "**Not the whole suite**";
-  const leftOut = isWhole ? "" : ` ${unselected} more were left out.`;
+  const leftOut = unselected === 0 ? "" : ` ${unselected} more were left out.`;
+  const races = repetition === 1 ? "" : ` Races were repeated ${repetition} times as often as by default.`;
   const open = results.filter(({ outcome }) => outcome() !== "passed");
   const parts = [
     `### Conformance of ${name}`,
-    `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.${leftOut}`,
+    `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.${leftOut}${races}`,
     mistakesText(results),
     open.length > 0 ? `Not passed:\n\n${open.map(openLine).join("\n")}` : undefined,
     table(

@@ -19,6 +19,8 @@ export interface Settings {
   readonly nameBytesMax: number;
   /** The statements of the tests to run; undefined for all. */
   readonly only: ReadonlySet<string> | undefined;
+  /** How many times the suite repeats each race, as a multiple of the default. */
+  readonly repetition: number;
   /** Starts the processes of rivals. */
   readonly processes: RivalProcesses;
   readonly timeoutMs: number;
@@ -28,8 +30,8 @@ export interface Settings {
  * Returns when the runner stops a test, in milliseconds. A test may wait several times, and makes up to two thousand
  * calls, each with its own timeout.
  */
-export function hangGuardMs({ timeoutMs }: Pick<Settings, "timeoutMs">): number {
-  return 12 * timeoutMs;
+export function hangGuardMs({ timeoutMs, repetition }: Pick<Settings, "timeoutMs" | "repetition">): number {
+  return 12 * timeoutMs * Math.max(1, repetition);
 }
 
 /** The smallest size limits that leave room for all other tests. */
@@ -54,9 +56,12 @@ const limits: readonly string[] = [
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseOptions(options: DescribeLockNodeOptions): Settings {
-  const { create, cannot = {}, noServer, noOtherProcess, only, timeoutMs = 10_000 } = options;
+  const { create, cannot = {}, noServer, noOtherProcess, only, repetition = 1, timeoutMs = 10_000 } = options;
   if (typeof create !== "function") throw new TypeError("create must be a function that creates a fresh subject");
   if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs must be a positive number, not ${timeoutMs}`);
+  if (!(repetition >= 0.05 && repetition <= 100)) {
+    throw new RangeError(`repetition must be a number from 0.05 to 100, not ${repetition}`);
+  }
   if (noServer !== undefined) assertReason("noServer", noServer);
   if (noOtherProcess !== undefined) assertReason("noOtherProcess", noOtherProcess);
   if (only?.length === 0) throw new RangeError("only must name at least one test");
@@ -69,6 +74,7 @@ export function parseOptions(options: DescribeLockNodeOptions): Settings {
     resourcesMax: manyResources?.max ?? Number.POSITIVE_INFINITY,
     nameBytesMax: longNames?.max ?? Number.POSITIVE_INFINITY,
     only: only && new Set(only),
+    repetition,
     processes: createRivalProcesses(timeoutMs),
     timeoutMs,
   };

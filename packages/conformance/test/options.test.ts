@@ -8,6 +8,8 @@ test("describeLockNode() throws for invalid options, and names them", () => {
     [{}, "create must be a function"],
     [{ create, timeoutMs: 0 }, "timeoutMs must be a positive number"],
     [{ create, timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
+    [{ create, repetition: 0 }, "repetition must be a number from 0.05 to 100, not 0"],
+    [{ create, repetition: Number.POSITIVE_INFINITY }, "repetition must be a number from 0.05 to 100, not Infinity"],
     [{ create, cannot: { mutualExclusion: "it is hard" } }, "cannot.mutualExclusion is not one of the limits"],
     [{ create, cannot: { takeover: "" } }, "cannot.takeover must give the reason"],
     [{ create, cannot: { takeover: true } }, "cannot.takeover must give the reason"],

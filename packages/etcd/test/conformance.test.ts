@@ -1,4 +1,5 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { repetition } from "@holdfast/testkit";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll } from "vitest";
 import { limits, subjectsOver } from "./subjects.ts";
@@ -6,4 +7,4 @@ import { limits, subjectsOver } from "./subjects.ts";
 const server = await startEtcdServer();
 afterAll(() => server.stop());
 
-describeLockNode("etcdNode() over one server", { create: subjectsOver([server.port]), cannot: limits });
+describeLockNode("etcdNode() over one server", { repetition, create: subjectsOver([server.port]), cannot: limits });

@@ -8,7 +8,7 @@ import {
   noOtherProtocol,
   subjectsOver,
 } from "@holdfast/redis-testkit/subjects";
-import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { repetition, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6, overCluster6 } from "./clients.ts";
 
@@ -18,6 +18,7 @@ afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 
 describeLockNode("ioredisNode() over ioredis 6, RESP3", {
+  repetition,
   create: subjectsOver(server.port, (port) => over6({ port, protocol: 3 }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over6",
@@ -32,6 +33,7 @@ describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, autom
   noOtherProcess: noOtherProtocol,
 });
 describeLockNode("ioredisNode() over a Cluster of ioredis 6", {
+  repetition,
   create: clusterSubjectsOver(ports, overCluster6, {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "overCluster6",

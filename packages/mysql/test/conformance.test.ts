@@ -1,12 +1,12 @@
 import { describeLockNode, essentialTests } from "@holdfast/conformance";
-import { isNightly } from "@holdfast/testkit";
+import { isNightly, repetition } from "@holdfast/testkit";
 import mysql from "mysql2/promise";
 import { mysqlNode } from "../src/index.ts";
 import { freshTable, rivalModule, serverOfFile, subjectsOver } from "./servers.ts";
 
 const server = await serverOfFile();
 /** Nightly, everything runs. */
-const slice = isNightly ? {} : { only: essentialTests };
+const slice = isNightly ? {} : { only: essentialTests, repetition };
 
 describeLockNode("mysqlNode() over a pool of mysql2/promise", { ...slice, create: subjectsOver(server) });
 describeLockNode("mysqlNode() over a connection of mysql2/promise", {

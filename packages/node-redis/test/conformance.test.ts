@@ -8,7 +8,7 @@ import {
   noOtherProtocol,
   subjectsOver,
 } from "@holdfast/redis-testkit/subjects";
-import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { repetition, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { RESP_TYPES } from "@redis/client";
 import { afterAll } from "vitest";
 import { over6, overCluster6 } from "./clients.ts";
@@ -20,6 +20,7 @@ const ports = cluster.servers.map((each) => each.port);
 const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buffer };
 
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
+  repetition,
   create: subjectsOver(server.port, (port) => over6(port, undefined, { RESP: 3 }), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over6",

@@ -1,5 +1,5 @@
 import { describeLockNode, essentialTests } from "@holdfast/conformance";
-import { isNightly } from "@holdfast/testkit";
+import { isNightly, repetition } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import { afterAll } from "vitest";
 import { serverOfFile, subjectsOver } from "./servers.ts";
@@ -10,8 +10,10 @@ afterAll(() => bouncer.stop());
 
 describeLockNode("postgresNode() over postgres.js", {
   ...(isNightly ? {} : { only: essentialTests }),
+  repetition,
   create: subjectsOver(server, "postgres.js"),
 });
 describeLockNode("postgresNode() over a Pool of pg and PgBouncer in transaction mode", {
+  repetition,
   create: subjectsOver(server, "pg", bouncer.port),
 });

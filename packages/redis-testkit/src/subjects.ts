@@ -6,7 +6,7 @@ import {
 } from "@holdfast/conformance";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
-import { isNightly, type RedisServer, redisCommand, reusedConnections } from "@holdfast/testkit";
+import { isNightly, type RedisServer, redisCommand, repetition, reusedConnections } from "@holdfast/testkit";
 import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { afterAll } from "vitest";
 import { type RivalOptions, type SubjectClient, type SubjectNode, untilConnected, withoutFloor } from "./open-rival.ts";
@@ -19,9 +19,9 @@ const ofFloorScript = /\bfloor\b|\bepochs?\b|^scan\(\)/;
 const ofItsReplies = /^raiseFloor\(\) raises|^scan\(\) reads names/;
 
 /** For one more version or connection of a client over which the whole suite runs: nightly, everything runs. */
-export const essentials: Pick<DescribeLockNodeOptions, "only"> = isNightly
+export const essentials: Pick<DescribeLockNodeOptions, "only" | "repetition"> = isNightly
   ? {}
-  : { only: essentialTests.filter((each) => !ofFloorScript.test(each) || ofItsReplies.test(each)) };
+  : { only: essentialTests.filter((each) => !ofFloorScript.test(each) || ofItsReplies.test(each)), repetition };
 
 let prefixes = 0;
 

@@ -2,7 +2,7 @@ export { characterAt, lastCharacter } from "./characters.ts";
 export { type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
-export { isNightly } from "./nightly.ts";
+export { isNightly, repetition } from "./nightly.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
 export { differenceInHistories, drawFrom } from "./random-history.ts";
 export { reapedDirectory } from "./reaper.ts";

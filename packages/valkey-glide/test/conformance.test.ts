@@ -6,7 +6,7 @@ import {
   noClusterServer,
   subjectsOver,
 } from "@holdfast/redis-testkit/subjects";
-import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { repetition, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over, overCluster } from "./clients.ts";
 
@@ -16,6 +16,7 @@ afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 
 describeLockNode("valkeyGlideNode() over a GlideClient, RESP3", {
+  repetition,
   create: subjectsOver(server.port, over, { url: new URL("./fixtures/rival.ts", import.meta.url), client: "over" }),
 });
 describeLockNode("valkeyGlideNode() over a GlideClusterClient", {

@@ -9,7 +9,6 @@ import type { World } from "../world/world.ts";
 const handOvers = 10;
 const races = 10;
 const claimsOfRace = 40;
-const contestGrants = 50;
 
 const notInStore =
   "a claim is not in the store when acquire() replies: the node excludes only its own process, or replies before the commit";
@@ -118,7 +117,7 @@ export const processFacts: readonly Fact[] = [
   ...factsNeeding(["otherProcess"], {
     "a claim excludes another process from the reply of acquire() until the reply of release()": async (world) => {
       const clients = [world.node, await world.inOtherProcess()] as const;
-      for (let round = 0; round < handOvers; round++) {
+      for (let round = 0; round < world.times(handOvers); round++) {
         const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
         const [owner, resource] = [freshOwner(), `r${round % 3}`];
         const fence = await holder.grant(owner, resource, {}, notFreed);
@@ -133,7 +132,7 @@ export const processFacts: readonly Fact[] = [
     "an extension is visible to another process as soon as extend() replies": async (world) => {
       const clients = [world.node, await world.inOtherProcess()] as const;
       let fence = await world.node.grant("alice", "r");
-      for (let round = 0; round < handOvers; round++) {
+      for (let round = 0; round < world.times(handOvers); round++) {
         const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
         fence += 10;
         await holder.hold("alice", "r", { fence });
@@ -144,7 +143,7 @@ export const processFacts: readonly Fact[] = [
 
     [`acquire() grants exactly one of ${claimsOfRace} claims that two processes send at once`]: async (world) => {
       const clients = [world.node, await world.inOtherProcess()] as const;
-      for (let round = 0; round < races; round++) {
+      for (let round = 0; round < world.times(races); round++) {
         const [leader, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
         const winners = await race([leader, other], "r", Math.floor(round / 2) % 5);
         expect(winners.length, `${perProcess}: the winners of one round`).toBe(1);
@@ -155,7 +154,7 @@ export const processFacts: readonly Fact[] = [
     },
 
     "two processes that claim and release as fast as they can exclude each other, and fences increase": async (world) =>
-      expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
+      expectOneAfterAnother(await world.contendInTwoProcesses(["r"])),
 
     "a claim outlives the process that made it": async (world) => {
       const { client, kill } = await world.inOwnProcess();
@@ -167,14 +166,14 @@ export const processFacts: readonly Fact[] = [
   ...factsNeeding(["otherProcess", "severalResources"], {
     "claims on many resources are atomic when two processes make them as fast as they can": async (world) => {
       const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
-      expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
+      expectOneAfterAnother(await world.contendInTwoProcesses(names));
     },
   }),
   ...factsNeeding(["otherProcess", "sharing"], {
     "shared claims of two processes are in force together, and keep an exclusive one out until both are released":
       async (world) => {
         const clients = [world.node, await world.inOtherProcess()] as const;
-        for (let round = 1; round <= handOvers; round++) {
+        for (let round = 1; round <= world.times(handOvers); round++) {
           const [first, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
           const owners = [freshOwner(), freshOwner()] as const;
           const fence = await first.grant(owners[0], "r", shared, notFreed);

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type ClaimTerms, type Client, freshOwner } from "../world/client.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
-import { type Clients, nextFence, type World } from "../world/world.ts";
+import { nextFence, type World } from "../world/world.ts";
 
 const rounds = 20;
 const rivals = 100;
@@ -76,11 +76,12 @@ async function storm(
 
 /** Sends claims, each at once with its release, and fails unless the node holds what the replies say. */
 export async function claimAndReleaseAtOnce(
-  { node, rival }: Clients,
+  world: Pick<World, "node" | "rival" | "times">,
   terms: Pick<ClaimTerms, "shared">,
   mistake: string,
 ): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
+  const { node, rival } = world;
+  for (let round = 0; round < world.times(rounds); round++) {
     const owner = freshOwner();
     // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
     const claim = node.acquire(owner, "r", terms).catch(() => undefined);
@@ -100,7 +101,7 @@ export const concurrencyFacts: readonly Fact[] = [
   ...facts({
     // One of many calls sent at once wins: each call is atomic on the node.
     [`acquire() grants exactly one of ${rivals} claims sent at once, in every round`]: async (world) => {
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r")).granted;
         const winner = only(await winnersOf(world, rivals, claim));
         // One step for each grant: the denied claims did not change the counter.
@@ -110,7 +111,7 @@ export const concurrencyFacts: readonly Fact[] = [
     },
 
     "acquire() grants both copies of a request that arrives twice at once, with one fence": async (world) => {
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const owner = freshOwner();
         const copies = [world.node.grant(owner, "r"), world.rival.grant(owner, "r")];
         expect(await Promise.all(copies)).toEqual([round + 1, round + 1]);
@@ -122,7 +123,7 @@ export const concurrencyFacts: readonly Fact[] = [
       claimAndReleaseAtOnce(world, {}, "the resource is free"),
 
     "release() sent many times at once frees no claim of the next owner": async (world) => {
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const [owner, next] = [freshOwner(), freshOwner()];
         await world.node.grant(owner, "r");
         const releases = Array.from({ length: 10 }, (_, index) =>
@@ -141,7 +142,7 @@ export const concurrencyFacts: readonly Fact[] = [
     // Many workers, each at its own pace, never hold the same resource at the same time.
     "acquire() and release() exclude concurrent workers and keep fences increasing": async (world) => {
       const lists = Array.from({ length: 8 }, () => ["r"]);
-      const fences = await storm(world, lists, grantsOfStorm);
+      const fences = await storm(world, lists, world.times(grantsOfStorm));
       expectStrictlyIncreasing(fences.get("r") ?? []);
     },
   }),
@@ -149,7 +150,7 @@ export const concurrencyFacts: readonly Fact[] = [
     "acquire() with takeover grants exactly one of many claims sent at once": async (world) => {
       let holder = freshOwner();
       expect(await world.node.grant(holder, "r")).toBe(1);
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const takeover = holder;
         const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r", { takeover })).granted;
         holder = only(await winnersOf(world, 20, claim));
@@ -162,7 +163,7 @@ export const concurrencyFacts: readonly Fact[] = [
     ) => {
       let [owner, next] = [freshOwner(), freshOwner()];
       await world.node.grant(owner, "r");
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const release = world.node.release(owner, "r");
         await Promise.all([release, world.node.grant(next, "r", { takeover: owner })]);
         await world.rival.hold(next, "r");
@@ -172,7 +173,7 @@ export const concurrencyFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["rejoin"], {
     "extend() with rejoin rejoins exactly one of many owners at once": async (world) => {
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         const rejoin = async (client: Client, owner: string): Promise<boolean> => {
           const reply = await client.extend(owner, "r", { rejoin: true });
           return !reply.held && reply.rejoined;
@@ -191,7 +192,7 @@ export const concurrencyFacts: readonly Fact[] = [
         ["a", "c"],
         ["a", "b", "c"],
       ];
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < world.times(rounds); round++) {
         let sent = 0;
         const claim = async (client: Client, owner: string) =>
           (await client.acquire(owner, lists[sent++ % lists.length] as string[])).granted;
@@ -204,7 +205,7 @@ export const concurrencyFacts: readonly Fact[] = [
     "acquire() and release() do so for each of several overlapping resources": async (world) => {
       const ring = ["a", "b", "c", "d", "e"];
       const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name]]);
-      const fences = await storm(world, lists, grantsOfStorm);
+      const fences = await storm(world, lists, world.times(grantsOfStorm));
       for (const resource of ring) expectStrictlyIncreasing(fences.get(resource) ?? []);
     },
   }),

@@ -350,7 +350,7 @@ export const floorFacts: readonly Fact[] = [
     // Calls that arrive at the same time.
     "raiseFloor() sent many times at once leaves the highest floor and the highest epoch": async (world) => {
       const clients = [world.node, world.rival];
-      for (let round = 1; round <= rounds; round++) {
+      for (let round = 1; round <= world.times(rounds); round++) {
         const highest = { floor: 1_000 * round + raisesAtOnce, epoch: 100 * round + raisesAtOnce };
         const [floors, epochs] = [mixed(raisesAtOnce, 5), mixed(raisesAtOnce, 3)];
         const sent = floors.map((floor, index) => {
@@ -368,7 +368,7 @@ export const floorFacts: readonly Fact[] = [
         claimRepeatedly(index % 2 === 0 ? world.node : world.rival, `r${index}`, known),
       );
       const raise = async (): Promise<void> => {
-        for (let round = 1; round <= 3 * rounds; round++) {
+        for (let round = 1; round <= world.times(3 * rounds); round++) {
           const floor = 1_000 * round;
           await (round % 2 === 0 ? world.node : world.rival).raiseFloor({ floor });
           known.floor = floor;
@@ -380,7 +380,7 @@ export const floorFacts: readonly Fact[] = [
 
     "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls": async (world) => {
       const { node, rival } = world;
-      for (let epoch = 1; epoch <= 2 * rounds; epoch += 2) {
+      for (let epoch = 1; epoch <= 2 * world.times(rounds); epoch += 2) {
         const resource = `r${epoch}`;
         const sentEarlier = Array.from({ length: 8 }, (_, index) =>
           (index % 2 === 0 ? node : rival).acquire(freshOwner(), `${resource}, ${index}`, { epoch }),

@@ -8,7 +8,6 @@ import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import type { RedlockWorld } from "../world/redlock-world.ts";
 
 const workers = 20;
-const locksPerWorker = 2;
 const reading = { mode: "shared" } as const;
 
 /** A critical section that loses increments if two workers are inside at the same time. */
@@ -36,7 +35,7 @@ async function contend(world: RedlockWorld, lists: readonly (readonly string[])[
   const sides = [world.redlock, world.rivalRedlock];
   const work = async (resources: readonly string[], index: number): Promise<void> => {
     const own = resources.map((name) => sections.get(name) as Section);
-    for (let round = 0; round < locksPerWorker; round++) await enter(sides[index % 2] as Redlock, resources, own);
+    for (let round = 0; round < world.locksPerWorker; round++) await enter(sides[index % 2] as Redlock, resources, own);
   };
   await Promise.all(lists.map(work));
   return sections;
@@ -65,7 +64,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
         Array.from({ length: workers }, () => ["invoice:42"]),
       );
       const { counter, fences } = sections.get("invoice:42") as Section;
-      expect(counter, "increments").toBe(workers * locksPerWorker);
+      expect(counter, "increments").toBe(workers * world.locksPerWorker);
       expectStrictlyIncreasing(fences);
     },
 
@@ -161,7 +160,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       const sections = await contend(world, lists);
       for (const resource of ring) {
         const { counter, fences } = sections.get(resource) as Section;
-        const locks = lists.filter((list) => list.includes(resource)).length * locksPerWorker;
+        const locks = lists.filter((list) => list.includes(resource)).length * world.locksPerWorker;
         expect(counter, `increments of ${resource}`).toBe(locks);
         expectStrictlyIncreasing(fences);
       }
@@ -196,7 +195,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
     },
 
     "Redlock excludes writers from each other and from readers, and their fences exceed those of all earlier locks":
-      async ({ redlock, rivalRedlock }) => {
+      async ({ redlock, rivalRedlock, locksPerWorker }) => {
         const shelf = { value: 0, writes: 0, highest: 0, highestOfWriters: 0 };
         const read = async (lock: Lock): Promise<void> => {
           const before = shelf.value;

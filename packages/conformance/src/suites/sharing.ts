@@ -357,8 +357,8 @@ export const sharingFacts: readonly Fact[] = [
     },
 
     // Calls that arrive at the same time.
-    "acquire() grants all of many shared claims sent at once, with one fence": async ({ node, rival }) => {
-      for (let round = 1; round <= rounds; round++) {
+    "acquire() grants all of many shared claims sent at once, with one fence": async ({ node, rival, times }) => {
+      for (let round = 1; round <= times(rounds); round++) {
         const owners = Array.from({ length: 20 }, freshOwner);
         const fences = await Promise.all(
           owners.map((owner, index) => join(index % 2 === 0 ? node : rival, owner, "r")),
@@ -368,8 +368,8 @@ export const sharingFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() grants one exclusive claim or only shared ones of many sent at once": async ({ node, rival }) => {
-      for (let round = 0; round < rounds; round++) {
+    "acquire() grants one exclusive claim or only shared ones of many sent at once": async ({ node, rival, times }) => {
+      for (let round = 0; round < times(rounds); round++) {
         const sent = Array.from({ length: 20 }, (_, index) => {
           const [owner, client] = [freshOwner(), index % 2 === 0 ? node : rival];
           const isShared = (index + round) % 3 > 0;
@@ -389,13 +389,12 @@ export const sharingFacts: readonly Fact[] = [
       expect(await claimAlone(world.rival, "r")).toBeGreaterThan(library.highest);
     },
 
-    "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": async ({
-      node,
-      rival,
-    }) => {
-      await join(rival, "another sharer", "r");
-      await claimAndReleaseAtOnce({ node, rival }, shared, mistakes.ignored);
-      await rival.hold("another sharer", "r", shared, mistakes.notKept);
+    "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": async (
+      world,
+    ) => {
+      await join(world.rival, "another sharer", "r");
+      await claimAndReleaseAtOnce(world, shared, mistakes.ignored);
+      await world.rival.hold("another sharer", "r", shared, mistakes.notKept);
     },
   }),
   ...factsNeeding(["sharing", "severalResources"], {

@@ -43,8 +43,10 @@ export interface World {
   readonly nameBytesMax: number;
   /** Opens a client in another process, which all tests share. Rejects if the subject has no rival module. */
   inOtherProcess(): Promise<Client>;
-  /** Lets this process and another one contend for the resources until the other one has `grants` grants. */
-  contendInTwoProcesses(resources: readonly string[], grants: number): Promise<readonly Winnings[]>;
+  /** How often to repeat what the suite does `count` times by default. */
+  times(count: number): number;
+  /** Lets this process and another one contend for the resources. */
+  contendInTwoProcesses(resources: readonly string[]): Promise<readonly Winnings[]>;
   /** Opens a client in a separate process, which may be killed. */
   inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
   /** Closes the clients in other processes, and then the subject. */
@@ -71,7 +73,7 @@ export interface World {
 
 /** Creates the world of one test from a fresh subject. */
 export function worldOf(subject: LockNodeSubject, settings: Settings): World {
-  const { cannot, timeoutMs, resourcesMax, nameBytesMax, processes } = settings;
+  const { cannot, timeoutMs, resourcesMax, nameBytesMax, processes, repetition } = settings;
   const endsExactly = !cannot.has("exactTtl");
   let advancedMs = 0;
   const advance = async (ms: number): Promise<void> => {
@@ -111,11 +113,12 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
     can: (limit) => !cannot.has(limit),
     resourcesMax,
     nameBytesMax,
+    times: (count) => Math.max(1, Math.round(count * repetition)),
     inOtherProcess: async () => clientInProcess(await openRemote("open")),
-    async contendInTwoProcesses(names, grants) {
+    async contendInTwoProcesses(names) {
       const remote = await openRemote("open");
       const resources = names.map((name) => related?.call(subject, name) ?? name).sort();
-      const contest: Contest = { resources, grants, timeoutMs };
+      const contest: Contest = { resources, grants: world.times(50), leastMs: world.times(300), timeoutMs };
       let isOver = false;
       const there = remote.contend(contest).finally(() => {
         isOver = true;
