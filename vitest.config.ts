@@ -85,36 +85,55 @@ const common = {
 
 const here = relative(root, process.cwd());
 
+/** Projects whose tests compute all the time: two workers, as each further one loads all modules again. */
+const computingProjects: readonly string[] = ["core", "virtual-time", "simulation", "site"];
+
+/** The tests that compute run first. Most others wait for a server, a ttl or another process most of the time. */
+const schedules = {
+  computing: { maxWorkers: 2, sequence: { groupOrder: 0 } },
+  waiting: { maxWorkers: 6, sequence: { groupOrder: 1 } },
+};
+
 /** Returns the project that runs the tests of these folders: if vitest runs in one of them, only those there. */
 function projectOf(name: string, { folders, test }: (typeof special)[string]): UserWorkspaceConfig[] {
   const selected = here === "" ? folders : folders.filter((folder) => folder === here);
   if (selected.length === 0) return [];
   const include = selected.map((folder) => `${folder}/test/**/*.{test,nightly}.ts`);
-  return [{ ...shared, root, test: { ...shared.test, name, include, isolate: false, ...test } }];
+  const schedule = schedules[computingProjects.includes(name) ? "computing" : "waiting"];
+  return [{ ...shared, root, test: { ...shared.test, name, include, isolate: false, ...schedule, ...test } }];
 }
 
 const projects = Object.entries({ ...special, common }).flatMap(([name, project]) => projectOf(name, project));
 
-/** Parts of the paths of files that take long. */
-const long = [
-  /(conformance(-others)?|broken-nodes|doctor-findings|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$/,
-  /etcd\/test\/access|postgres\/test\/holds|apps\/site\/test\/[a-z-]+\.test/,
+/** Parts of the paths of files that take long because they wait, the longest first. */
+const longWaiting = [
+  /valkey-glide\/test\/conformance\.test|\.nightly\.ts$/,
+  /(postgres|mysql)\/test\/holds|-node\.test|doctor-findings|migrate|site\/test\/[a-z-]+\.test/,
+  /etcd\/test\/(access|late-requests|leases)|redis\/test\/(floor|server-check)|rolling-restart|demo|express-server/,
 ];
-
-const isLong = ({ moduleId }: TestSpecification): boolean => long.some((part) => part.test(moduleId));
+/** The same of those that take long because they compute. */
+const longComputing = [/test\/conformance(-others)?\.test|broken-nodes|doc-comments|all-readmes/];
 
 /**
- * Starts the longest files first: most of their time is waiting, which the other files then fill. The files of a project stay
- * together, because a worker whose next file belongs to another project is replaced by a new process.
+ * Starts the long files first, those that wait and those that compute in turn: so a run keeps the processors busy, and does
+ * not end with a long file. The files of a project stay together, because a worker whose next file belongs to another project
+ * is replaced by a new process.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const firstLong = sorted.filter(isLong).map(({ project }) => project.name);
-    const names = [...new Set([...firstLong, ...sorted.map(({ project }) => project.name)])];
-    const rank = (file: TestSpecification): number => 2 * names.indexOf(file.project.name) + Number(!isLong(file));
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    const names = projects.map(({ test }) => test?.name);
+    return names.flatMap((name) => longestFirst(sorted.filter(({ project }) => project.name === name)));
   }
+}
+
+function longestFirst(files: readonly TestSpecification[]): readonly TestSpecification[] {
+  const matching = (patterns: readonly RegExp[]) =>
+    patterns.flatMap((pattern) => files.filter(({ moduleId }) => pattern.test(moduleId)));
+  const waiting = matching(longWaiting);
+  const computing = matching(longComputing).filter((file) => !waiting.includes(file));
+  const inTurn = waiting.flatMap((file, index) => [file, ...computing.slice(index, index + 1)]);
+  return [...new Set([...inTurn, ...computing, ...files])];
 }
 
 /** All tests; in the folder of a package, those of this package; in any other folder, the tests that are there. */
@@ -125,8 +144,6 @@ export default mergeConfig(
       ...(projects.length > 0 && { projects }),
       globalSetup: join(root, "scripts/lib/tests-temporary-folder.ts"),
       sequence: { sequencer: LongestFirst },
-      // Most tests wait for a server, a ttl or another process most of the time. Each worker loads its modules itself.
-      maxWorkers: 7,
       reporters: ["default", new CountReporter()],
     },
   }),
