@@ -6,6 +6,7 @@ import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { afterAll } from "vitest";
+import { qualifiedName } from "../src/table.ts";
 import { type OpenClient, openClient } from "./fixtures/rival.ts";
 
 /** Starts a server for the tests of a file. */
@@ -37,6 +38,19 @@ export async function freshTable(connectionString: string): Promise<string> {
   return table;
 }
 
+/** How many subjects were closed before a table is used again: requests that were given up have ended then. */
+const restingTables = 8;
+
+/** Returns an empty table: one that was used before, if there are enough, as connections have statements prepared for it. */
+async function nextTable(connectionString: string, used: string[]): Promise<string> {
+  const pool = pools.get(connectionString);
+  const table = used.length > restingTables ? used.shift() : undefined;
+  if (pool === undefined || table === undefined) return freshTable(connectionString);
+  const { rowCount } = await pool.query(`DELETE FROM ${qualifiedName({ table })}`);
+  if ((rowCount ?? 0) > 100) await pool.query(`TRUNCATE ${qualifiedName({ table })}`);
+  return table;
+}
+
 /**
  * Returns a function that creates subjects: each has two nodes behind a proxy, over a fresh table.
  *
@@ -56,10 +70,17 @@ export function subjectsOver(
     return { proxy, clients: [open(), open()] };
   });
   afterAll(connections.close);
+  const used: string[] = [];
   return async () => {
-    const options = { table: await freshTable(server.connectionString), wakeUps: port === server.port };
+    const table = await nextTable(server.connectionString, used);
+    const options = { table, wakeUps: port === server.port };
+    const subject = await connections.open(options);
     return {
-      ...(await connections.open(options)),
+      ...subject,
+      close: async () => {
+        await subject.close();
+        used.push(table);
+      },
       rivalModule: {
         ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
         options: { connectionString: through(port), library, ...options },
