@@ -145,16 +145,22 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
 
 /*
  * A proxy that refuses connections gives up its port and must get it back later. Proxies therefore use ports below
- * those that systems assign, and each process has its own block, unless too many processes run at a time. A port of the
- * block is drawn: two processes may have the same block, and its lowest free port may be one that was given up.
+ * those that systems assign, and each process has its own block: the workers of a run of vitest always, up to sixteen of
+ * them, other processes unless too many run at a time. A port of the block is drawn: two processes may have the same block,
+ * and its lowest free port may be one that was given up.
  */
 const firstPort = 20_000;
 const portsOfProcess = 64;
 const blocks = 199;
+const [workersOfRun, runs] = [16, 12];
 const reservedPorts = new Set<number>();
 
+function blockOf({ pid, ppid, env: { VITEST_POOL_ID: worker } }: Pick<NodeJS.Process, "pid" | "ppid" | "env">): number {
+  return worker === undefined ? pid % blocks : (ppid % runs) * workersOfRun + (Number(worker) % workersOfRun);
+}
+
 async function listenOnReservedPort(accept: (client: Socket) => void): Promise<Server> {
-  const first = firstPort + (process.pid % blocks) * portsOfProcess;
+  const first = firstPort + blockOf(process) * portsOfProcess;
   const drawn = randomInt(portsOfProcess);
   for (let index = 0; index < portsOfProcess; index++) {
     const port = first + ((drawn + index) % portsOfProcess);

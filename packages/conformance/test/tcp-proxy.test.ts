@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startTcpProxy, type TcpProxy } from "../src/tcp-proxy.ts";
 
 let proxy: TcpProxy;
@@ -132,4 +132,23 @@ describe("startTcpProxy()", () => {
     fresh.socket.write("d");
     await expect.poll(fresh.received).toBe("cd");
   });
+});
+
+test("startTcpProxy() gives each worker of vitest ports of its own, so that none takes what another gives up for a while", async () => {
+  const portsOf = async (worker: number): Promise<number[]> => {
+    vi.stubEnv("VITEST_POOL_ID", String(worker));
+    const proxies = await Promise.all(Array.from({ length: 4 }, () => startTcpProxy({ port: 1 })));
+    onTestFinished(() => Promise.all(proxies.map((each) => each.close())).then(() => {}));
+    return proxies.map(({ port }) => port);
+  };
+  const ranges: (readonly [number, number])[] = [];
+  // Not those that run tests now: their proxies must get their ports back.
+  for (let worker = 8; worker < 16; worker++) {
+    const ports = await portsOf(worker);
+    ranges.push([Math.min(...ports), Math.max(...ports)]);
+  }
+  const sorted = ranges.toSorted(([one], [other]) => one - other);
+  for (const [index, [, highest]] of sorted.slice(0, -1).entries())
+    expect(highest).toBeLessThan(sorted[index + 1]?.[0] ?? 0);
+  expect(sorted.at(-1)?.[1]).toBeLessThan(32_768);
 });
