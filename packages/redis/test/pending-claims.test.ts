@@ -120,6 +120,22 @@ describe("release()", () => {
     expect(marksOf(claims)).toBe("xxxx");
   });
 
+  test("gives up a claim after each ending of a claim of another owner", async () => {
+    const endings: ((call: ReturnType<typeof pending>["sent"][number]) => void)[] = [
+      ({ answer }) => answer(5),
+      ({ answer }) => answer(Number.NaN), // not an answer
+      ({ fail }) => fail(new Error("READONLY")),
+    ];
+    for (const end of endings) {
+      const { claim, giveUp, sent } = pending();
+      const [, other] = await claimAll(claim, ["alice", "bob"]);
+      end(sent[0] as (typeof sent)[number]);
+      await advance(0);
+      await giveUp("bob");
+      expect(other?.mark()).toBe("x");
+    }
+  });
+
   test("gives up the remaining claims of an owner after one has been answered", async () => {
     for (const [answered, marks] of [".xx", "x.x", "xx."].entries()) {
       const { claim, giveUp } = pending();
