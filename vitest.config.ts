@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { defineConfig, mergeConfig, type UserWorkspaceConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -85,12 +86,15 @@ const common = {
 
 const here = relative(root, process.cwd());
 
-/** Projects whose tests compute all the time: two workers, as each further one loads all modules again. */
+/** Projects whose tests compute all the time. */
 const computingProjects: readonly string[] = ["core", "virtual-time", "simulation", "site"];
 
-/** The tests that compute run first. Most others wait for a server, a ttl or another process most of the time. */
+/**
+ * The tests that compute run first, in as many workers as there are processors: each loads all modules itself. Most others
+ * wait for a server, a ttl or another process most of the time.
+ */
 const schedules = {
-  computing: { maxWorkers: 2, sequence: { groupOrder: 0 } },
+  computing: { maxWorkers: Math.min(Math.max(availableParallelism(), 2), 6), sequence: { groupOrder: 0 } },
   waiting: { maxWorkers: 6, sequence: { groupOrder: 1 } },
 };
 
@@ -112,7 +116,7 @@ const longWaiting = [
   /etcd\/test\/(access|late-requests|leases)|redis\/test\/(floor|server-check)|rolling-restart|demo|express-server/,
 ];
 /** The same of those that take long because they compute. */
-const longComputing = [/test\/conformance(-others)?\.test|broken-nodes|doc-comments|all-readmes/];
+const longComputing = /test\/conformance(-others)?\.test|broken-nodes|doc-comments|all-readmes/;
 
 /**
  * Starts the long files first, those that wait and those that compute in turn: so a run keeps the processors busy, and does
@@ -122,15 +126,15 @@ const longComputing = [/test\/conformance(-others)?\.test|broken-nodes|doc-comme
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const names = projects.map(({ test }) => test?.name);
-    return names.flatMap((name) => longestFirst(sorted.filter(({ project }) => project.name === name)));
+    const names = new Set([...projects.map(({ test }) => test?.name), ...sorted.map(({ project }) => project.name)]);
+    return [...names].flatMap((name) => longestFirst(sorted.filter(({ project }) => project.name === name)));
   }
 }
 
+/** Returns the files of a project, those that take long first. */
 function longestFirst(files: readonly TestSpecification[]): readonly TestSpecification[] {
-  const matching = (patterns: readonly RegExp[]) =>
-    patterns.flatMap((pattern) => files.filter(({ moduleId }) => pattern.test(moduleId)));
-  const waiting = matching(longWaiting);
+  const matching = (pattern: RegExp) => files.filter(({ moduleId }) => pattern.test(moduleId));
+  const waiting = longWaiting.flatMap(matching);
   const computing = matching(longComputing).filter((file) => !waiting.includes(file));
   const inTurn = waiting.flatMap((file, index) => [file, ...computing.slice(index, index + 1)]);
   return [...new Set([...inTurn, ...computing, ...files])];
