@@ -8,6 +8,7 @@ import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import type { RedlockWorld } from "../world/redlock-world.ts";
 
 const workers = 20;
+const locksPerWorker = 2;
 const reading = { mode: "shared" } as const;
 
 /** A critical section that loses increments if two workers are inside at the same time. */
@@ -35,7 +36,8 @@ async function contend(world: RedlockWorld, lists: readonly (readonly string[])[
   const sides = [world.redlock, world.rivalRedlock];
   const work = async (resources: readonly string[], index: number): Promise<void> => {
     const own = resources.map((name) => sections.get(name) as Section);
-    for (let round = 0; round < world.locksPerWorker; round++) await enter(sides[index % 2] as Redlock, resources, own);
+    for (let round = 0; round < world.times(locksPerWorker); round++)
+      await enter(sides[index % 2] as Redlock, resources, own);
   };
   await Promise.all(lists.map(work));
   return sections;
@@ -64,7 +66,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
         Array.from({ length: workers }, () => ["invoice:42"]),
       );
       const { counter, fences } = sections.get("invoice:42") as Section;
-      expect(counter, "increments").toBe(workers * world.locksPerWorker);
+      expect(counter, "increments").toBe(workers * world.times(locksPerWorker));
       expectStrictlyIncreasing(fences);
     },
 
@@ -160,7 +162,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       const sections = await contend(world, lists);
       for (const resource of ring) {
         const { counter, fences } = sections.get(resource) as Section;
-        const locks = lists.filter((list) => list.includes(resource)).length * world.locksPerWorker;
+        const locks = lists.filter((list) => list.includes(resource)).length * world.times(locksPerWorker);
         expect(counter, `increments of ${resource}`).toBe(locks);
         expectStrictlyIncreasing(fences);
       }
@@ -195,7 +197,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
     },
 
     "Redlock excludes writers from each other and from readers, and their fences exceed those of all earlier locks":
-      async ({ redlock, rivalRedlock, locksPerWorker }) => {
+      async ({ redlock, rivalRedlock, times }) => {
         const shelf = { value: 0, writes: 0, highest: 0, highestOfWriters: 0 };
         const read = async (lock: Lock): Promise<void> => {
           const before = shelf.value;
@@ -215,7 +217,7 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
         };
         const work = async (_: unknown, index: number): Promise<void> => {
           const side = index % 2 === 0 ? redlock : rivalRedlock;
-          for (let round = index; round < index + locksPerWorker; round++) {
+          for (let round = index; round < index + times(locksPerWorker); round++) {
             if (round % 3 === 0) await side.using("shelf", write);
             else await side.using("shelf", reading, read);
           }

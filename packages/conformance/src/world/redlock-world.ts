@@ -12,8 +12,7 @@ export interface RedlockWorld {
   readonly rivalRedlock: Redlock;
   /** Returns a further `Redlock` over the first clients, for locks with this ttl. Its calls take as long at most. */
   briefRedlock(ttlMs: number): Redlock;
-  /** How many locks each worker of a contest acquires. */
-  readonly locksPerWorker: number;
+  times: World["times"];
   eventually: World["eventually"];
 }
 
@@ -39,7 +38,7 @@ export function redlockWorldOf(nodes: readonly World[], timeoutMs: number): Redl
     rivalRedlock: redlockOf("rival"),
     // The node timeout must be below the ttl.
     briefRedlock: (ttlMs) => redlockOf("node", { ttlMs, nodeTimeoutMs: ttlMs - 10, waitTimeoutMs: ttlMs }),
-    locksPerWorker: (nodes[0] as World).times(2),
+    times: (count) => (nodes[0] as World).times(count),
     eventually: (what, condition) => (nodes[0] as World).eventually(what, condition),
   };
 }
