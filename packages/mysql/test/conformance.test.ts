@@ -5,10 +5,12 @@ import { mysqlNode } from "../src/index.ts";
 import { freshTable, rivalModule, serverOfFile, subjectsOver } from "./servers.ts";
 
 const server = await serverOfFile();
-/** Nightly, everything runs. */
-const slice = isNightly ? {} : { only: essentialTests, repetition };
 
-describeLockNode("mysqlNode() over a pool of mysql2/promise", { ...slice, create: subjectsOver(server) });
+describeLockNode("mysqlNode() over a pool of mysql2/promise", {
+  ...(isNightly ? {} : { only: essentialTests }),
+  repetition,
+  create: subjectsOver(server),
+});
 // Nightly: a connection and a pool of the same client differ only in how often they connect.
 if (isNightly)
   describeLockNode("mysqlNode() over a connection of mysql2/promise", {
