@@ -1,5 +1,5 @@
 /** A TCP proxy between clients and a server, for fault injection by tests. */
-import { randomInt } from "node:crypto";
+import { createSocket, type Socket as DatagramSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -97,8 +97,10 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
     for (const link of links) reset(link);
   };
 
-  let listener: Server | null = await listenOnReservedPort(accept);
-  const { port } = listener.address() as AddressInfo;
+  const [first, reservation] = await listenOnReservedPort(accept);
+  let listener: Server | null = first;
+  let isClosed = false;
+  const { port } = first.address() as AddressInfo;
   const refuse = async (): Promise<void> => {
     listener?.close();
     listener = null;
@@ -138,41 +140,32 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
     async close() {
       await refuse();
       cut();
-      reservedPorts.delete(port);
+      if (!isClosed) reservation.close();
+      isClosed = true;
     },
   };
 }
 
 /*
- * A proxy that refuses connections gives up its port and must get it back later. Proxies therefore use ports below
- * those that systems assign, and each process has its own block: the workers of a run of vitest always, up to sixteen of
- * them, other processes unless too many run at a time. A port of the block is drawn: two processes may have the same block,
- * and its lowest free port may be one that was given up.
+ * A proxy that refuses connections gives up its port and must get it back later. Its port is therefore below those that
+ * systems assign, and for as long as the proxy exists it also holds the UDP port of that number, which no data reaches:
+ * proxies of all processes leave each other's ports alone.
  */
-const firstPort = 20_000;
-const portsOfProcess = 64;
-const blocks = 199;
-const [workersOfRun, runs] = [16, 12];
-const reservedPorts = new Set<number>();
+const [lowestPort, highestPort] = [25_000, 32_767];
+const drawsMax = 100;
 
-function blockOf({ pid, ppid, env: { VITEST_POOL_ID: worker } }: Pick<NodeJS.Process, "pid" | "ppid" | "env">): number {
-  return worker === undefined ? pid % blocks : (ppid % runs) * workersOfRun + (Number(worker) % workersOfRun);
-}
-
-async function listenOnReservedPort(accept: (client: Socket) => void): Promise<Server> {
-  const first = firstPort + blockOf(process) * portsOfProcess;
-  const drawn = randomInt(portsOfProcess);
-  for (let index = 0; index < portsOfProcess; index++) {
-    const port = first + ((drawn + index) % portsOfProcess);
-    if (reservedPorts.has(port)) continue;
-    reservedPorts.add(port);
+async function listenOnReservedPort(accept: (client: Socket) => void): Promise<readonly [Server, DatagramSocket]> {
+  for (let draw = 1; ; draw++) {
+    const port = lowestPort + Math.floor(Math.random() * (highestPort + 1 - lowestPort));
+    const reservation = createSocket("udp4").unref();
     try {
-      return await listen(port, accept);
-    } catch {
-      reservedPorts.delete(port); // in use by another process
+      await once(reservation.bind(port, "127.0.0.1"), "listening");
+      return [await listen(port, accept), reservation];
+    } catch (error) {
+      reservation.close();
+      if (draw === drawsMax || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     }
   }
-  return listen(0, accept);
 }
 
 function open(client: Socket, target: TcpProxyTarget, links: Set<Link>, conditions: Conditions): void {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import { freePort } from "@holdfast/testkit";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startTcpProxy, type TcpProxy } from "../src/tcp-proxy.ts";
 
@@ -134,21 +135,38 @@ describe("startTcpProxy()", () => {
   });
 });
 
-test("startTcpProxy() gives each worker of vitest ports of its own, so that none takes what another gives up for a while", async () => {
-  const portsOf = async (worker: number): Promise<number[]> => {
-    vi.stubEnv("VITEST_POOL_ID", String(worker));
-    const proxies = await Promise.all(Array.from({ length: 4 }, () => startTcpProxy({ port: 1 })));
-    onTestFinished(() => Promise.all(proxies.map((each) => each.close())).then(() => {}));
-    return proxies.map(({ port }) => port);
-  };
-  const ranges: (readonly [number, number])[] = [];
-  // Not those that run tests now: their proxies must get their ports back.
-  for (let worker = 8; worker < 16; worker++) {
-    const ports = await portsOf(worker);
-    ranges.push([Math.min(...ports), Math.max(...ports)]);
-  }
-  const sorted = ranges.toSorted(([one], [other]) => one - other);
-  for (const [index, [, highest]] of sorted.slice(0, -1).entries())
-    expect(highest).toBeLessThan(sorted[index + 1]?.[0] ?? 0);
-  expect(sorted.at(-1)?.[1]).toBeLessThan(32_768);
+describe("the port of a proxy", () => {
+  test("the port is left alone by all other proxies until close(), also while connections are refused", async () => {
+    await proxy.stop();
+    const other = await startDrawing(proxy.port, proxy.port, 27_000);
+    expect(other.port).not.toBe(proxy.port);
+    await proxy.start();
+    await proxy.close();
+    expect((await startDrawing(proxy.port)).port).toBe(proxy.port);
+  });
+
+  test("the port is one that no other program listens on", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    expect((await startDrawing(port, 27_000)).port).not.toBe(port);
+  });
+
+  test("the port is above those of the servers that tests start, and of their cluster buses", async () => {
+    const servers = await Promise.all(Array.from({ length: 200 }, freePort));
+    const proxies = await Promise.all(Array.from({ length: 100 }, () => startDrawing()));
+    const lowest = Math.min(...proxies.map(({ port }) => port));
+    expect(lowest).toBeGreaterThan(Math.max(...servers) + 10_000);
+    expect(Math.max(...proxies.map(({ port }) => port))).toBeLessThan(32_768);
+  });
 });
+
+/** Starts a proxy that draws these ports first. */
+async function startDrawing(...ports: readonly number[]): Promise<TcpProxy> {
+  const random = vi.spyOn(Math, "random");
+  for (const port of ports) random.mockReturnValueOnce((port - 25_000 + 0.5) / 7_768);
+  const started = await startTcpProxy({ port: 1 });
+  onTestFinished(() => started.close());
+  return started;
+}
