@@ -50,6 +50,7 @@ function clientConnection(client: NodeRedisClient): RedisConnection {
   return {
     name: serverName({ ...socket, database }),
     isCluster: false,
+    writesOnceATurn: true,
     isReady: () => client.isReady,
     ...readinessOf(client),
     runScript: (command, script, call) =>

@@ -15,6 +15,13 @@ export interface RedisConnection {
    */
   readonly settlesInTime?: boolean;
 
+  /**
+   * Whether the client writes the commands of a turn of the event loop in one piece. A server executes all calls that it
+   * reads at once before it replies to the first, so client and server would wait for each other: the only node of a
+   * `Redlock` then makes one call a turn. Default: false.
+   */
+  readonly writesOnceATurn?: boolean;
+
   /** Whether a command with this key can be written to its server now, without waiting for a connection. */
   isReady(key: string): boolean;
 

@@ -21,9 +21,10 @@ const leftUndone = -1;
 type ScriptCommand = "EVALSHA" | "EVAL";
 
 /**
- * Sends the operations of one node, and settles each of them. The operations of one tick leave together, in order, in as
- * few script calls as possible. On a cluster, with a library that settles each call in time, and once a server has
- * turned out to be sharded, every operation is a call of its own. A method that throws has sent nothing.
+ * Sends the operations of one node, and settles each of them. The operations of one tick leave in order, in as few script
+ * calls as possible: all at once, or one a turn if the client writes once a turn and this is the only node. On a cluster,
+ * with a library that settles each call in time, and once a server has turned out to be sharded, every operation is a call
+ * of its own. A method that throws has sent nothing.
  *
  * Core limits how many operations are in flight.
  */
@@ -37,6 +38,8 @@ export class Sender {
   /** The owners whose `acquire` waits until the client has connected for the first time. */
   readonly #connecting = new Set<string>();
   #sendsOneByOne: boolean;
+  /** Whether the latest claim was sent to other nodes as well, whose servers work while the client reads a reply. */
+  isOneOfSeveral = false;
   #queue: Operation[] = [];
 
   /**
@@ -85,7 +88,7 @@ export class Sender {
         isGivenUp: false,
         wasSent: false,
       };
-      if (command === "EVAL") this.#flush(); // keeps the order
+      if (command === "EVAL") this.#flush("EVALSHA"); // keeps the order
       const isFirst = this.#queue.push(operation) === 1;
       if (command === "EVAL" || this.#sendsOneByOne) this.#flush(command);
       else if (isFirst) process.nextTick(this.#flush);
@@ -126,13 +129,21 @@ export class Sender {
     throw notConnected(this.#connection, key);
   }
 
-  /** Sends the operations in the queue. */
+  /** Sends the operations in the queue. Without a command, only those that may leave in this turn. */
   readonly #flush = (command?: ScriptCommand): void => {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    if (operations.length === 1) this.#call(operations, command);
-    else for (const call of splitIntoCalls(operations)) this.#call(call, command);
+    if (operations.length === 1) {
+      this.#call(operations, command);
+      return;
+    }
+    const calls = splitIntoCalls(operations);
+    const isPaced = this.#connection.writesOnceATurn && !this.isOneOfSeveral && command === undefined;
+    const later = isPaced ? calls.splice(1) : [];
+    this.#queue = later.flat();
+    for (const call of calls) this.#call(call, command);
+    if (later.length > 0) setImmediate(this.#flush); // after the client has scheduled its writing
   };
 
   /**
@@ -274,7 +285,7 @@ function hashOf(owner: string): number {
  * Divides operations into the fewest calls, in order and as evenly as possible. An operation with more resources than a
  * call may have gets a call of its own.
  */
-function splitIntoCalls(operations: readonly Operation[]): readonly (readonly Operation[])[] {
+function splitIntoCalls(operations: readonly Operation[]): Operation[][] {
   let total = 0;
   for (const { record } of operations) total += record.resources.length;
   const share = Math.ceil(total / Math.ceil(total / resourcesInCallMax));

@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ServerVotes } from "@holdfast/core/node";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { commonScript } from "../src/generated/common-script.ts";
 import { lockScript } from "../src/generated/lock-script.ts";
 import {
@@ -142,6 +144,82 @@ test("redisNode() divides the operations of a tick evenly among the fewest calls
   expect(await sizesOf(33, 2)).toEqual([17, 16]);
   expect(await sizesOf(11, 7)).toEqual([6, 5]);
   expect(await sizesOf(2, 65)).toEqual([1, 1]);
+});
+
+describe("redisNode() over a client that writes once a turn", () => {
+  /** Creates a node, whose client writes its commands in the next turn and gets no answer, and what that has written. */
+  function writing(options: RedisNodeOptions = { verifyServer: false }) {
+    const writes: string[][] = [];
+    let waiting: ScriptCall[] = [];
+    const runScript: RedisConnection["runScript"] = (_command, _script, call) => {
+      if (waiting.push(call) === 1) setImmediate(write);
+      return new Promise(() => {});
+    };
+    const write = () => {
+      writes.push(waiting.map((call) => ownersIn(call).join(" ")));
+      waiting = [];
+    };
+    const connection = { name: "n", isCluster: false, writesOnceATurn: true, isReady: () => true, runScript };
+    const node = redisNode(connection, options);
+    const acquire = (from: number, to: number, servers?: ServerVotes) => {
+      for (let index = from; index < to; index++) ignore(node.acquire({ ...acquireRequest(`o${index}`), servers }));
+    };
+    return { node, writes, acquire };
+  }
+  /** Returns the owners of the operations, and "identify" for one that has none. */
+  const ownersIn = (call: ScriptCall) =>
+    call.keysAndArguments().filter((word) => /^(o\d+|identify)$/.test(String(word)));
+  const owners = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => `o${from + index}`).join(" ");
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn++) await nextTurn();
+  };
+
+  test("each write has one call, and operations leave in order", async () => {
+    const { writes, acquire } = writing();
+    acquire(0, 130);
+    await turns(6);
+    expect(writes).toEqual([[owners(0, 44)], [owners(44, 87)], [owners(87, 130)]]);
+  });
+
+  test("all calls leave in one write if there are other nodes, whose servers work at the same time", async () => {
+    const { writes, acquire } = writing();
+    acquire(0, 100, new Map());
+    await turns(6);
+    expect(writes).toEqual([[owners(0, 50), owners(50, 100)]]);
+  });
+
+  test("operations that come meanwhile leave after those that wait, and share their calls", async () => {
+    const { writes, acquire } = writing();
+    acquire(0, 100);
+    await new Promise(process.nextTick);
+    acquire(100, 110);
+    await turns(6);
+    expect(writes).toEqual([[owners(0, 50)], [owners(50, 110)]]);
+  });
+
+  test("a claim that is released while it waits is not sent", async () => {
+    const { node, writes, acquire } = writing();
+    acquire(0, 99);
+    const last = node.acquire(acquireRequest("o99"));
+    await new Promise(process.nextTick);
+    ignore(node.release(releaseRequest("o99")));
+    await expect(last).rejects.toThrow("timed out before it was sent");
+    await turns(6);
+    expect(writes).toEqual([[owners(0, 50)], [`${owners(50, 99)} o99`]]); // the last is the release
+  });
+
+  test("a question for the identity of the server leaves at once, after all that waits", async () => {
+    const { node, writes, acquire } = writing({});
+    for (let index = 0; index < 200; index++) ignore(node.release(releaseRequest(`o${index}`)));
+    await new Promise(process.nextTick);
+    acquire(200, 201);
+    await turns(6);
+    expect(writes.flat()).toEqual([
+      ...[owners(0, 50), owners(50, 100), owners(100, 150), owners(150, 200)],
+      ...["identify", "o200"],
+    ]);
+  });
 });
 
 test("redisNode() encodes a request by the options of each node", async () => {
