@@ -156,15 +156,18 @@ export class Encoder {
     words[keyCountAt] = String(keyCount);
     this.#callId += 1;
     const callId = this.#callId;
-    const marksAt = words.push(String(callId), live.repeat(records.length)) - 1;
+    const marksAt = words.push(String(callId), "") - 1;
     if (!isCommon) words.push(String(this.#restartGuardMs));
+    let marks = "";
     for (let index = 0; index < records.length; index++) {
       const { name, resources, fields } = records[index] as OperationRecord;
-      words.push(name);
-      if (!isCommon) words.push(String(resources.length));
-      const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
-      for (let field = 0; field < fieldCount; field++) words.push(fields[field] as string);
+      const { letter, fieldCount } = commonForms[name];
+      marks += isCommon ? letter : live;
+      if (!isCommon) words.push(name, String(resources.length));
+      const count = isCommon ? fieldCount : fields.length;
+      for (let field = 0; field < count; field++) words.push(fields[field] as string);
     }
+    words[marksAt] = marks;
     const firstKey = words[firstKeyAt] as string;
     return { records, script, hasClaims, callId, firstKey, keyCount, words, marksAt, text: undefined };
   }
@@ -178,8 +181,15 @@ export class Encoder {
   }
 }
 
-/** How many of the fields the common script takes. */
-const commonFieldsOf = { acquire: 4, extend: 0, release: 1, inspect: 0, identify: 0 };
+const live = ".";
+const struckOut = "x";
+const notCommon = { letter: live, fieldCount: 0 };
+
+/** The letters of operations in the common script, and how many of the fields it takes. Only an acquire is struck out there. */
+const commonForms = {
+  ...{ acquire: { letter: "a", fieldCount: 4 }, release: { letter: "r", fieldCount: 1 } },
+  ...{ identify: { letter: "i", fieldCount: 0 }, extend: notCommon, inspect: notCommon },
+};
 
 /**
  * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
@@ -193,7 +203,10 @@ interface CallTemplate {
   readonly callId: number;
   readonly firstKey: string;
   readonly keyCount: number;
-  /** The whole command: its keys, the call id, the marks of operations of which none is given up, and the other arguments. */
+  /**
+   * The whole command: its keys, the call id, a mark for each operation, of which none is given up, and the other
+   * arguments.
+   */
   readonly words: readonly string[];
   readonly marksAt: number;
   /** The words in the Redis protocol, once they have been encoded. */
@@ -208,9 +221,6 @@ export const noTemplate: CallTemplate = {
   ...{ records: [], script: commonScript, hasClaims: false, callId: 0 },
   ...{ firstKey: "", keyCount: 0, words: [], marksAt: 0, text: undefined },
 };
-
-const live = ".";
-const struckOut = "x";
 
 /** A script call that runs operations of one node. */
 export interface EncodedCall extends ScriptCall {

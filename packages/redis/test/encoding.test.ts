@@ -106,7 +106,7 @@ test("ScriptCall updates marks that it has returned before", async () => {
   });
   const words = calls[0].keysAndArguments();
   ignore(nodes[0].release(releaseRequest("alice")));
-  expect(words.filter((word) => Buffer.isBuffer(word)).map(String)).toEqual(["x."]);
+  expect(words.filter((word) => Buffer.isBuffer(word)).map(String)).toEqual(["xa"]);
 });
 
 test("redisNode() sends the common script only if it may be able to do all operations of the call", async () => {
@@ -166,9 +166,8 @@ describe("redisNode() over a client that writes once a turn", () => {
     };
     return { node, writes, acquire };
   }
-  /** Returns the owners of the operations, and "identify" for one that has none. */
-  const ownersIn = (call: ScriptCall) =>
-    call.keysAndArguments().filter((word) => /^(o\d+|identify)$/.test(String(word)));
+  /** Returns the owners of the operations, and "i" for a call that identifies the server. */
+  const ownersIn = (call: ScriptCall) => call.keysAndArguments().filter((word) => /^(o\d+|i)$/.test(String(word)));
   const owners = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, index) => `o${from + index}`).join(" ");
   const turns = async (count: number) => {
@@ -217,7 +216,7 @@ describe("redisNode() over a client that writes once a turn", () => {
     await turns(6);
     expect(writes.flat()).toEqual([
       ...[owners(0, 50), owners(50, 100), owners(100, 150), owners(150, 200)],
-      ...["identify", "o200"],
+      ...["i", "o200"],
     ]);
   });
 });
@@ -225,8 +224,8 @@ describe("redisNode() over a client that writes once a turn", () => {
 test("redisNode() encodes a request by the options of each node", async () => {
   const request = frozenRequest("alice", ["r"]);
   for (const [options, words] of [
-    [{ prefix: "a:" }, /^a:r,.*,acquire,alice,/],
-    [{ prefix: "b:" }, /^b:r,.*,acquire,alice,/],
+    [{ prefix: "a:" }, /^a:r,.*,a,alice,/],
+    [{ prefix: "b:" }, /^b:r,.*,a,alice,/],
     [{ prefix: "a:", restartGuardMs: longMs }, new RegExp(`^a:r,.*,${longMs},acquire,1,alice,`)],
   ] as const) {
     const { calls } = await asked(1, ({ acquire }) => ignore(acquire(request)), options);

@@ -71,17 +71,14 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
     ...connection,
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
-      const [callId, marks = "", ...records] = words.slice(call.keyCount);
-      // An acquire of the common script: its name, the owner and three other fields.
-      const areClaims = records.every((word, index) => index % 5 !== 0 || word === "acquire");
+      const [callId, letters = "", owner] = words.slice(call.keyCount);
       const isCommon = script === commonScript.sha || script === commonScript.source;
-      if (!isCommon || !areClaims) return connection.runScript(command, script, call);
+      if (!isCommon || !/^a+$/.test(letters)) return connection.runScript(command, script, call);
       const look = client.get(call.firstKey);
       lastLook = look;
       const holder = await look;
       await lastLook;
-      const [, owner] = records;
-      if (holder !== null && holder !== owner) return [callId, ...[...marks].map(() => ["denied", 1, 1])];
+      if (holder !== null && holder !== owner) return [callId, ...[...letters].map(() => ["denied", 1, 1])];
       return blind.runScript(command, script, call);
     },
   };

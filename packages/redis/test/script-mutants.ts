@@ -25,14 +25,14 @@ function inAcquires(
   ];
 }
 
-const commonClaim = "try('SET', lock, owner, 'NX', 'PX', ttlMs)";
+const commonClaim = "try('SET', lock, owner, 'NX', 'PX', ARGV[at + 2])";
 const claim = "call('SET', KEYS[i], owner, 'PX', ttlMs)";
 const claims: [string, string] = [commonClaim, claim];
 const commonHint = "local fence = hint\n";
 const hints: [string, string] = [commonHint, "limited(fenceHint, highest)"];
 const isLimited = "if fence > highest + 3600000000 then";
 const limit = "hint <= highest + 3600000000 and hint or math.min(hint, nowUs() + 86400000000)";
-const commonAdvance = "math.max(fence, highest + 1)";
+const commonAdvance = "if fence <= highest then fence = highest + 1 end";
 const advances: [string, string] = [commonAdvance, "highest + 1)\n"];
 const advanceInExtend = "highest + (joins and 0 or 1)";
 const isHeld = "isHeld = isHeld and isMine";
@@ -40,14 +40,14 @@ const isTaken = "if not isHeld and other then return { 'held', isOwner(other) an
 const isLost = "if not isHeld and rejoin ~= '1' then return 0 end";
 const whereDenied = "if retryAfterMs then return { 'denied', retryAfterMs, held, heldBy } end";
 const commonDenial = "return ms < 0 and -1 or { 'denied', ms, 1, holder }";
-const commonRaise = "call('SET', counter, mark .. text .. suffix)";
+const commonRaise = "try('SET', counter, mark .. text .. suffix)";
 const raise = "raiseCounters(first, last, counters, fence, fenceHint)";
 const raises: [string, string] = [commonRaise, raise];
 const raiseInExtend = "raiseCounters(first, last, counters, fence, atLeast, isVoteDoubtful)";
 const raised = "math.max(number, counter.number)";
 const joins = "joins = joins and highest > 0";
 const epochRefusals: [string, string] = [
-  "if math.abs(epoch - nodeEpoch) > 1 then return { 'epoch', nodeEpoch } end",
+  "if math.abs(ARGV[at + 3] - nodeEpoch) > 1 then return { 'epoch', nodeEpoch } end",
   "if nodeEpoch then return { 'epoch', nodeEpoch } end",
 ];
 
@@ -63,7 +63,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     fault: "releases claims of any owner",
     caughtBy: "release() leaves another owner's claim and counter alone",
     edits: [
-      { file: "common.lua", from: "if holder ~= owner then", to: "if not holder then" },
+      { file: "common.lua", from: "if holder ~= ARGV[at] then", to: "if not holder then" },
       { file: "release.lua", from: "local isFree = holder == owner", to: "local isFree = holder" },
     ],
   },
@@ -74,8 +74,8 @@ export const nodeMutants: readonly NodeMutant[] = [
       {
         // The tag of the slot and the prefix of the test are in the name of the waiting list.
         file: "common.lua",
-        from: "call('DEL', lock)",
-        to: "call('DEL', lock, 'holdfast:fence:' .. string.match(list, '{%a+}[^:]*:'))",
+        from: "try('DEL', lock)",
+        to: "math.min(1, try('DEL', lock, 'holdfast:fence:' .. string.match(list, '{%a+}[^:]*:')))",
       },
       { file: "release.lua", from: "call('DEL', key)", to: "call('DEL', key, KEYS[i + 1])" },
     ],
@@ -84,19 +84,19 @@ export const nodeMutants: readonly NodeMutant[] = [
     fault: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
     edits: inAcquires(raises, [
-      commonRaise.replace("suffix", "suffix, 'PX', ttlMs"),
+      commonRaise.replace("suffix", "suffix, 'PX', ARGV[at + 2]"),
       `${raise} for i = first + 1, last + 1, 4 do call('PEXPIRE', KEYS[i], ttlMs) end`,
     ]),
   },
   {
     fault: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edits: inAcquires(raises, ["", ""]),
+    edits: inAcquires(raises, ["{}", ""]),
   },
   {
     fault: "does not advance the counter in a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edits: inAcquires(advances, ["math.max(fence, highest)", "highest)\n"]),
+    edits: inAcquires(advances, ["if fence < highest then fence = highest end", "highest)\n"]),
   },
   {
     fault: "counts each of several resources separately",
@@ -210,10 +210,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
     edits: inAcquires(
       [commonDenial, whereDenied],
-      [
-        `call('INCR', counter) ${commonDenial}`,
-        `if retryAfterMs then call('INCR', KEYS[first + 1]) end ${whereDenied}`,
-      ],
+      [`try('INCR', counter) ${commonDenial}`, `if retryAfterMs then call('INCR', KEYS[first + 1]) end ${whereDenied}`],
     ),
   },
   {
@@ -260,13 +257,13 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "keeps claims until they are released",
     caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
-    edits: inAcquires(claims, ["call('SET', lock, owner, 'NX')", "call('SET', KEYS[i], owner)"]),
+    edits: inAcquires(claims, ["try('SET', lock, owner, 'NX')", "call('SET', KEYS[i], owner)"]),
   },
   {
     fault: "expires claims after a few milliseconds, whatever their ttl",
     caughtBy: "a claim with a long ttl lasts without an extension",
     edits: inAcquires(claims, [
-      commonClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
+      commonClaim.replace("ARGV[at + 2]", "math.min(ARGV[at + 2], 5)"),
       claim.replace("ttlMs", "math.min(ttlMs, 5)"),
     ]),
   },
@@ -506,11 +503,6 @@ function inCommon(fault: string, from: string, to: string): ScriptMutant {
   return { fault: `${fault} in the common script`, edits: [{ file: "common.lua", from, to }] };
 }
 
-/** Returns a mutant of what both scripts include. */
-function inBoth(fault: string, file: string, from: string, to: string): ScriptMutant {
-  return { fault: `${fault} in both scripts`, edits: [{ file, from, to }] };
-}
-
 /** Returns a mutant of the lock script. */
 function inGeneral(fault: string, file: string, from: string, to: string): ScriptMutant {
   return { fault: `${fault} in the lock script`, edits: [{ file, from, to }] };
@@ -536,8 +528,8 @@ export const pathMutants: readonly ScriptMutant[] = [
   inCommon("serves clients of every epoch", epochRefusals[0], ""),
   inCommon(
     "serves only clients of its own epoch",
-    "math.abs(epoch - nodeEpoch) > 1",
-    "math.abs(epoch - nodeEpoch) > 0",
+    "math.abs(ARGV[at + 3] - nodeEpoch) > 1",
+    "math.abs(ARGV[at + 3] - nodeEpoch) > 0",
   ),
   inCommon("ignores the epoch of a counter", "if nodeEpoch ~= '' then", "if false then"),
   inCommon("drops the epoch of a counter", "text .. suffix", "text"),
@@ -545,8 +537,8 @@ export const pathMutants: readonly ScriptMutant[] = [
   inCommon("accepts any hint", isLimited, "if false then"),
   inCommon("limits hints that are close to the counter", isLimited, "if true then"),
   inCommon("ignores the hint", commonHint, "local fence = 1\n"),
-  inCommon("does not advance the counter", commonAdvance, "math.max(fence, highest)"),
-  inCommon("does not write the counter", commonRaise, ""),
+  inCommon("does not advance the counter", commonAdvance, "if fence < highest then fence = highest end"),
+  inCommon("does not write the counter", commonRaise, "{}"),
   inCommon("keeps only fourteen digits of a counter", "string.format('%.0f', fence)", "tostring(fence)"),
   inCommon(
     "replies with a number that clients read inexactly",
@@ -561,16 +553,16 @@ export const pathMutants: readonly ScriptMutant[] = [
   inCommon("keeps claims forever", commonClaim, "try('SET', lock, owner, 'NX')"),
   inCommon(
     "replies with an error where the server may not write",
-    "if claimed.err then\n",
-    "if claimed.err then\nerror(claimed)\n",
+    "if claimed.err then",
+    "if claimed.err then return nil, claimed end\n  if false then",
   ),
-  inCommon("denies a claim of its own owner", "holder == owner or ", ""),
-  inCommon("names the value of another program", " and string.find(value, string.rep('%x', 32) .. '%.?%d*$')", ""),
-  inCommon("names a long value", "#value < 512 and ", ""),
+  inCommon("denies a claim of its own owner", " or holder == owner", ""),
+  inCommon("names the value of another program", " or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$')", ""),
+  inCommon("names a long value", "#holder >= 512 or ", ""),
   inCommon("names nobody in a denial", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"),
-  inCommon("releases claims of any owner", "if holder ~= owner then", "if not holder then"),
+  inCommon("releases claims of any owner", "if holder ~= ARGV[at] then", "if not holder then"),
   inCommon("ends no shared claim", "holder.err or string.byte(holder, 16) == 255", "holder.err"),
-  inCommon("frees nothing, and replies that it did", "call('DEL', lock)", ""),
+  inCommon("frees nothing, and replies that it did", "try('DEL', lock)", "1"),
   inCommon("replies that it freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
   inCommon("names no waiter", popNext, "nil, nil"),
   inCommon("keeps the named waiter in the list", popNext, "try('ZRANGE', list, 0, 0)[1], nil"),
@@ -588,18 +580,25 @@ export const pathMutants: readonly ScriptMutant[] = [
     "channel, string.sub(other, 2)",
     "channel, ''",
   ),
-  inBoth("makes abandoned claims", "run.lua", isGivenUp, "if false then"),
+  inCommon("makes abandoned claims", "if letter == 'a' then", "if letter == 'a' or letter == 'x' then"),
   {
-    fault: "replies to an operation as to the previous one in both scripts",
+    fault: "replies to an operation as to the previous one in the common script",
     edits: [
-      { file: "run.lua", from: "local ok, answer\n", to: "" },
-      ...["common.lua", "lock.lua"].map((file) => {
-        return { file, from: "local marks, reply", to: "local ok, answer\nlocal marks, reply" };
-      }),
+      { file: "common.lua", from: "local letters, reply", to: "local answer\nlocal letters, reply" },
+      { file: "common.lua", from: "local letter, first, answer, failure", to: "local letter, first, failure" },
     ],
   },
-  inBoth("ends a call with the first operation that fails", "run.lua", failed, "return { err = message }"),
+  inCommon("ends a call with the first operation that fails", "answer = { 'error', failure.err }", "return failure"),
 
+  inGeneral("makes abandoned claims", "lock.lua", isGivenUp, "if false then"),
+  {
+    fault: "replies to an operation as to the previous one in the lock script",
+    edits: [
+      { file: "lock.lua", from: "local ok, answer\n", to: "" },
+      { file: "lock.lua", from: "local marks, reply", to: "local ok, answer\nlocal marks, reply" },
+    ],
+  },
+  inGeneral("ends a call with the first operation that fails", "lock.lua", failed, "return { err = message }"),
   inGeneral("claims held resources", "acquire.lua", whereDenied, ""),
   inGeneral("serves clients of every epoch", "acquire.lua", epochRefusals[1], ""),
   inGeneral(

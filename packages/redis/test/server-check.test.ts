@@ -180,8 +180,8 @@ function identified(name: string, runId: string, role = "master"): Identified {
     async runScript(command, _script, call) {
       sent.push(command);
       const { runId, role } = server;
-      const [callId, marks, operation] = call.keysAndArguments().slice(call.keyCount).map(String);
-      const isQuestion = operation === "identify";
+      const [callId, marks] = call.keysAndArguments().slice(call.keyCount).map(String);
+      const isQuestion = marks === "i";
       await (isQuestion ? server.identify() : server.grant());
       return [Number(callId), ...[...String(marks)].map(() => (isQuestion ? [runId, role] : 7))];
     },

@@ -2,35 +2,37 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "d28c4610261668f0b6a5ce0aa365f97f8c97871d",
-  source: `local call,try=redis.call,redis.pcall
-local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
-local function acquire(first,_,owner,fenceHint,ttlMs,epoch)local lock,counter=KEYS[first],KEYS[first+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
+  sha: "26024402d3f7d1ece1f026822b3a693ddca6237b",
+  source: `local try=redis.pcall
+local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
 local nodeEpoch
 mark,highest,nodeEpoch=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')if not highest then return-1 end
 highest=tonumber(highest)if nodeEpoch~=''then
-if math.abs(epoch-nodeEpoch)>1 then return{'epoch',nodeEpoch}end
+if math.abs(ARGV[at+3]-nodeEpoch)>1 then return{'epoch',nodeEpoch}end
 suffix=' '..nodeEpoch
 end
 end
 local hint=tonumber(fenceHint)local fence=hint
 if fence>highest+3600000000 then
-local now=call('TIME')fence=math.min(fence,now[1]*1000000+now[2]+86400000000)end
-fence=math.max(fence,highest+1)if fence>=2^53 then return-1 end
-local claimed=try('SET',lock,owner,'NX','PX',ttlMs)if not claimed then
-local holder=try('GET',lock)if holder.err or holder==owner or not isOwner(holder)then return-1 end
-local ms=call('PTTL',lock)return ms<0 and-1 or{'denied',ms,1,holder}end
-if claimed.err then
-if string.find(claimed.err,'^READONLY ')then error(claimed)end
-return-1
-end
-local text=fence==hint and fenceHint or string.format('%.0f',fence)call('SET',counter,mark ..text ..suffix)if fence==hint then return 0 end
+local now=try('TIME')if now.err then return nil,now end
+fence=math.min(fence,now[1]*1000000+now[2]+86400000000)end
+if fence<=highest then fence=highest+1 end
+if fence>=2^53 then return-1 end
+local claimed=try('SET',lock,owner,'NX','PX',ARGV[at+2])if not claimed then
+local holder=try('GET',lock)if holder.err or holder==owner then return-1 end
+if#holder>=512 or not string.find(holder,string.rep('%x',32)..'%.?%d*$')then return-1 end
+local ms=try('PTTL',lock)if type(ms)=='table'then return nil,ms end
+return ms<0 and-1 or{'denied',ms,1,holder}end
+if claimed.err then return not string.find(claimed.err,'^READONLY ')and-1 or nil,claimed end
+local text=fence==hint and fenceHint or string.format('%.0f',fence)local raised=try('SET',counter,mark ..text ..suffix)if raised.err then return nil,raised end
+if fence==hint then return 0 end
 return fence<2^52 and fence or text
 end
-local function release(first,_,owner)local lock,list=KEYS[first],KEYS[first+1]local holder=try('GET',lock)if holder~=owner then
+local function release(first,at)local lock,list=KEYS[first],KEYS[first+1]local holder=try('GET',lock)if holder~=ARGV[at]then
 return holder and (holder.err or string.byte(holder,16)==255)and-1 or 0
 end
-call('DEL',lock)local next,others=try('ZPOPMIN',list)[1],nil
+local deleted=try('DEL',lock)if deleted~=1 then return nil,deleted end
+local next,others=try('ZPOPMIN',list)[1],nil
 if next and string.byte(next)==255 then
 next,others=string.sub(next,2),try('ZRANGEBYSCORE',list,'-inf','(0')end
 local channel='holdfast:released:'..lock
@@ -39,19 +41,21 @@ for _,other in ipairs(others)do try('PUBLISH',channel,string.sub(other,2))end
 try('ZREMRANGEBYSCORE',list,'-inf','(0')end
 return next and{'next',next}or 1
 end
-local function identify()local server,replication=try('INFO','server'),try('INFO','replication')return{string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
-local fieldsOf={acquire=4,release=1,identify=0}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,name=3,ARGV[3]while name do
-local action=name=='acquire'and acquire or name=='release'and release or identify
-local first,last,from,to=2*#reply-1,nil,at+1,at+fieldsOf[name]local number=#reply
-local ok,answer
-if string.byte(marks,number)==120 then
-answer={err='ERR this was given up before it was sent'}else
-ok,answer=pcall(action,first,last,unpack(ARGV,from,to))end
-if not ok then
-local message=answer.err or answer
-if string.find(message,'^READONLY ')then return{err=message}end
-answer={'error',message}end
+local letters,reply,at=ARGV[2],{tonumber(ARGV[1])},3
+for number=1,#letters do
+local letter,first,answer,failure=string.sub(letters,number,number),2*number-1,nil,nil
+if letter=='a'then
+answer,failure=acquire(first,at)at=at+4
+elseif letter=='r'then
+answer,failure=release(first,at)at=at+1
+elseif letter=='x'then
+failure={err='ERR this was given up before it was sent'}at=at+4
+else
+local server,replication=try('INFO','server'),try('INFO','replication')answer={string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
+if not answer then
+if string.find(failure.err,'^READONLY ')then return failure end
+answer={'error',failure.err}end
 reply[number+1]=answer
-at,name=to+1,ARGV[to+1]end
+end
 return reply`,
 };

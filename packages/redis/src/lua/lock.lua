@@ -40,7 +40,21 @@ local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
 local at, first, name = 4, 1, ARGV[4]
 while name do
   local action, last, from, to = actions[name], first + 4 * ARGV[at + 1] - 4, at + 2, at + 1 + fieldsOf[name]
-  -- @include "run"
+  -- Each succeeds or fails on its own.
+  local number = #reply
+  local ok, answer
+  if string.byte(marks, number) == 120 then
+    answer = { err = 'ERR this was given up before it was sent' }
+  else
+    ok, answer = pcall(action, first, last, unpack(ARGV, from, to))
+  end
+  if not ok then
+    local message = answer.err or answer
+    -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
+    if string.find(message, '^READONLY ') then return { err = message } end
+    answer = { 'error', message }
+  end
+  reply[number + 1] = answer
   at, first, name = to + 1, last + 4, ARGV[to + 1]
 end
 return reply
