@@ -152,18 +152,20 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
  * proxies of all processes leave each other's ports alone.
  */
 const [lowestPort, highestPort] = [25_000, 32_767];
-const drawsMax = 100;
+const attemptsMax = 100;
 
 async function listenOnReservedPort(accept: (client: Socket) => void): Promise<readonly [Server, DatagramSocket]> {
-  for (let draw = 1; ; draw++) {
-    const port = lowestPort + Math.floor(Math.random() * (highestPort + 1 - lowestPort));
+  const ports = highestPort - lowestPort + 1;
+  const drawn = Math.floor(Math.random() * ports);
+  for (let attempt = 0; ; attempt++) {
+    const port = lowestPort + ((drawn + attempt) % ports);
     const reservation = createSocket("udp4").unref();
     try {
-      await once(reservation.bind(port, "127.0.0.1"), "listening");
+      await once(reservation.bind({ port, address: "127.0.0.1", exclusive: true }), "listening");
       return [await listen(port, accept), reservation];
     } catch (error) {
       reservation.close();
-      if (draw === drawsMax || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+      if (attempt === attemptsMax) throw error; // otherwise, something else has the port
     }
   }
 }
