@@ -18,7 +18,7 @@ export interface RedisConnection {
   /**
    * Whether the client writes the commands of a turn of the event loop in one piece. A server executes all calls that it
    * reads at once before it replies to the first, so client and server would wait for each other: the only node of a
-   * `Redlock` then makes one call a turn. Default: false.
+   * `Redlock` then makes one call of many operations in this turn, and the others in the next one. Default: false.
    */
   readonly writesOnceATurn?: boolean;
 

@@ -82,7 +82,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
       const { timeoutMs } = request;
       if (!connection.isReady(record.key)) return sender.afterConnecting(record, timeoutMs, () => acquire(request));
       const needsVerification = serverCheck?.begin(request);
-      sender.isOneOfSeveral = request.servers !== undefined;
+      if (request.servers !== undefined) sender.isOneOfSeveral = true;
       const reply = sender.send(record, timeoutMs);
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
     } catch (error) {

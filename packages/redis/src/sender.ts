@@ -22,9 +22,9 @@ type ScriptCommand = "EVALSHA" | "EVAL";
 
 /**
  * Sends the operations of one node, and settles each of them. The operations of one tick leave in order, in as few script
- * calls as possible: all at once, or one a turn if the client writes once a turn and this is the only node. On a cluster,
- * with a library that settles each call in time, and once a server has turned out to be sharded, every operation is a call
- * of its own. A method that throws has sent nothing.
+ * calls as possible: all at once, or, if the client writes once a turn and this is the only node, the first one now and
+ * the others in the next turn. On a cluster, with a library that settles each call in time, and once a server has turned
+ * out to be sharded, every operation is a call of its own. A method that throws has sent nothing.
  *
  * Core limits how many operations are in flight.
  */
@@ -38,7 +38,7 @@ export class Sender {
   /** The owners whose `acquire` waits until the client has connected for the first time. */
   readonly #connecting = new Set<string>();
   #sendsOneByOne: boolean;
-  /** Whether the latest claim was sent to other nodes as well, whose servers work while the client reads a reply. */
+  /** Whether claims are sent to other nodes as well, whose servers work while the client reads a reply. */
   isOneOfSeveral = false;
   #queue: Operation[] = [];
 
@@ -129,7 +129,7 @@ export class Sender {
     throw notConnected(this.#connection, key);
   }
 
-  /** Sends the operations in the queue. Without a command, only those that may leave in this turn. */
+  /** Sends the operations in the queue. Without a command, only those that are to leave in this turn. */
   readonly #flush = (command?: ScriptCommand): void => {
     const operations = this.#queue;
     if (operations.length === 0) return;
@@ -143,7 +143,16 @@ export class Sender {
     const later = isPaced ? calls.splice(1) : [];
     this.#queue = later.flat();
     for (const call of calls) this.#call(call, command);
-    if (later.length > 0) setImmediate(this.#flush); // after the client has scheduled its writing
+    if (later.length > 0) setImmediate(this.#flushRest); // after the client has scheduled its writing
+  };
+
+  /** Sends the operations that have waited for a turn, except for claims whose connection was lost meanwhile. */
+  readonly #flushRest = (): void => {
+    for (const operation of this.#queue) {
+      const { isClaim, key } = operation.record;
+      if (isClaim && !this.#connection.isReady(key)) operation.isGivenUp = true;
+    }
+    this.#flush("EVALSHA");
   };
 
   /**

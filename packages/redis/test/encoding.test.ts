@@ -159,12 +159,13 @@ describe("redisNode() over a client that writes once a turn", () => {
       writes.push(waiting.map((call) => ownersIn(call).join(" ")));
       waiting = [];
     };
-    const connection = { name: "n", isCluster: false, writesOnceATurn: true, isReady: () => true, runScript };
-    const node = redisNode(connection, options);
+    const connection = { isConnected: true };
+    const isReady = () => connection.isConnected;
+    const node = redisNode({ name: "n", isCluster: false, writesOnceATurn: true, isReady, runScript }, options);
     const acquire = (from: number, to: number, servers?: ServerVotes) => {
       for (let index = from; index < to; index++) ignore(node.acquire({ ...acquireRequest(`o${index}`), servers }));
     };
-    return { node, writes, acquire };
+    return { node, writes, acquire, connection };
   }
   /** Returns the owners of the operations, and "i" for a call that identifies the server. */
   const ownersIn = (call: ScriptCall) => call.keysAndArguments().filter((word) => /^(o\d+|i)$/.test(String(word)));
@@ -174,16 +175,17 @@ describe("redisNode() over a client that writes once a turn", () => {
     for (let turn = 0; turn < count; turn++) await nextTurn();
   };
 
-  test("each write has one call, and operations leave in order", async () => {
+  test("the first call leaves in this turn and the others in the next, in order", async () => {
     const { writes, acquire } = writing();
     acquire(0, 130);
     await turns(6);
-    expect(writes).toEqual([[owners(0, 44)], [owners(44, 87)], [owners(87, 130)]]);
+    expect(writes).toEqual([[owners(0, 44)], [owners(44, 87), owners(87, 130)]]);
   });
 
   test("all calls leave in one write if there are other nodes, whose servers work at the same time", async () => {
     const { writes, acquire } = writing();
-    acquire(0, 100, new Map());
+    acquire(0, 99, new Map());
+    acquire(99, 100); // by another `Redlock`
     await turns(6);
     expect(writes).toEqual([[owners(0, 50), owners(50, 100)]]);
   });
@@ -206,6 +208,17 @@ describe("redisNode() over a client that writes once a turn", () => {
     await expect(last).rejects.toThrow("timed out before it was sent");
     await turns(6);
     expect(writes).toEqual([[owners(0, 50)], [`${owners(50, 99)} o99`]]); // the last is the release
+  });
+
+  test("a claim whose connection is lost while it waits is not sent, and a release is", async () => {
+    const { node, writes, acquire, connection } = writing();
+    acquire(0, 98);
+    const [last] = [node.acquire(acquireRequest("o98")), ignore(node.release(releaseRequest("o99")))];
+    await new Promise(process.nextTick);
+    connection.isConnected = false;
+    await expect(last).rejects.toThrow("not connected");
+    await turns(6);
+    expect(writes).toEqual([[owners(0, 50)], ["o99"]]);
   });
 
   test("a question for the identity of the server leaves at once, after all that waits", async () => {

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "26024402d3f7d1ece1f026822b3a693ddca6237b",
+  sha: "e676d46e886f0353ddf88a24be0a1ad2ee84b5a3",
   source: `local try=redis.pcall
 local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
 local nodeEpoch
@@ -19,7 +19,7 @@ fence=math.min(fence,now[1]*1000000+now[2]+86400000000)end
 if fence<=highest then fence=highest+1 end
 if fence>=2^53 then return-1 end
 local claimed=try('SET',lock,owner,'NX','PX',ARGV[at+2])if not claimed then
-local holder=try('GET',lock)if holder.err or holder==owner then return-1 end
+local holder=try('GET',lock)if not holder or holder.err or holder==owner then return-1 end
 if#holder>=512 or not string.find(holder,string.rep('%x',32)..'%.?%d*$')then return-1 end
 local ms=try('PTTL',lock)if type(ms)=='table'then return nil,ms end
 return ms<0 and-1 or{'denied',ms,1,holder}end
@@ -31,7 +31,7 @@ end
 local function release(first,at)local lock,list=KEYS[first],KEYS[first+1]local holder=try('GET',lock)if holder~=ARGV[at]then
 return holder and (holder.err or string.byte(holder,16)==255)and-1 or 0
 end
-local deleted=try('DEL',lock)if deleted~=1 then return nil,deleted end
+local deleted=try('DEL',lock)if deleted~=1 and deleted~=0 then return nil,deleted end
 local next,others=try('ZPOPMIN',list)[1],nil
 if next and string.byte(next)==255 then
 next,others=string.sub(next,2),try('ZRANGEBYSCORE',list,'-inf','(0')end

@@ -41,7 +41,7 @@ local function acquire(first, at)
   local claimed = try('SET', lock, owner, 'NX', 'PX', ARGV[at + 2])
   if not claimed then
     local holder = try('GET', lock)
-    if holder.err or holder == owner then return -1 end
+    if not holder or holder.err or holder == owner then return -1 end
     -- The value of another program may be long, or secret.
     if #holder >= 512 or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$') then return -1 end
     local ms = try('PTTL', lock)
@@ -65,7 +65,7 @@ local function release(first, at)
     return holder and (holder.err or string.byte(holder, 16) == 255) and -1 or 0
   end
   local deleted = try('DEL', lock)
-  if deleted ~= 1 then return nil, deleted end
+  if deleted ~= 1 and deleted ~= 0 then return nil, deleted end
   -- Popping from an empty list costs no more than checking whether it exists.
   local next, others = try('ZPOPMIN', list)[1], nil
   if next and string.byte(next) == 255 then
