@@ -18,10 +18,8 @@ export function messageOf(error: unknown): string {
  */
 export function notConnected(connection: Pick<RedisConnection, "whyNotReady">, key: string): NotSentError {
   const reason = connection.whyNotReady?.(key);
-  if (reason === undefined) {
-    return new NotSentError("the client is not connected: add an error listener to the client to see why");
-  }
-  const message = `the client is not connected: ${messageOf(reason)}`;
+  const why = reason === undefined ? "add an error listener to the client to see why" : messageOf(reason);
+  const message = `the client is not connected: ${why}`;
   if (!(reason instanceof Error)) return new NotSentError(message);
   // A copy, because clients attach the command to their errors, and AUTH contains the password.
   const { code } = reason as { readonly code?: unknown };
@@ -90,10 +88,9 @@ export function watchClient(client: Partial<ClientEvents>): WatchedClient {
     last = error;
     endFirst();
   };
-  const connected = (): void => seen();
   // A cluster of node-redis is never "ready" itself.
   for (const event of [errorMonitor, "node-error"]) client.on?.(event, seen);
-  for (const event of ["ready", "node-ready"]) client.on?.(event, connected);
+  for (const event of ["ready", "node-ready"]) client.on?.(event, () => seen());
   for (const event of ["close", "end"]) client.on?.(event, () => endFirst());
   const state: WatchedClient = { lastError: () => last, firstConnection: () => first };
   watched.set(client, state);

@@ -1,9 +1,7 @@
 import { timerMaxMs } from "@holdfast/core/node";
 
 /** Returns the usual error of a reply that is late. */
-function timedOut(): Error {
-  return new Error("timed out before the server replied");
-}
+const timedOut = (): Error => new Error("timed out before the server replied");
 
 /**
  * Settles like `reply`, or rejects with `late()` after `timeoutMs`; a reply already received wins. The time starts at
@@ -12,9 +10,8 @@ function timedOut(): Error {
 export function within<T>(timeoutMs: number, reply: Promise<T>, late: () => Error = timedOut): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
-    const giveUp = (): void => void setImmediate(() => reject(late()));
     const left = setImmediate(() => {
-      timer = setTimeout(giveUp, Math.min(timeoutMs, timerMaxMs));
+      timer = setTimeout(() => setImmediate(() => reject(late())), Math.min(timeoutMs, timerMaxMs));
     });
     reply.then(resolve, reject).finally(() => {
       clearImmediate(left);

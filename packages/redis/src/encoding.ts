@@ -145,9 +145,11 @@ export class Encoder {
     const records: OperationRecord[] = [];
     const words = ["EVALSHA", script.sha, ""];
     let hasClaims = false;
+    let marks = "";
     for (let index = 0; index < operations.length; index++) {
       const { record } = operations[index] as Operation;
       records.push(record);
+      marks += isCommon ? record.name.charAt(0) : live;
       hasClaims ||= record.isClaim;
       if (isCommon) words.push(record.key, record.commonKey as string);
       else this.#addLockScriptKeys(words, record.resources);
@@ -156,18 +158,14 @@ export class Encoder {
     words[keyCountAt] = String(keyCount);
     this.#callId += 1;
     const callId = this.#callId;
-    const marksAt = words.push(String(callId), "") - 1;
+    const marksAt = words.push(String(callId), marks) - 1;
     if (!isCommon) words.push(String(this.#restartGuardMs));
-    let marks = "";
     for (let index = 0; index < records.length; index++) {
       const { name, resources, fields } = records[index] as OperationRecord;
-      const { letter, fieldCount } = commonForms[name];
-      marks += isCommon ? letter : live;
       if (!isCommon) words.push(name, String(resources.length));
-      const count = isCommon ? fieldCount : fields.length;
-      for (let field = 0; field < count; field++) words.push(fields[field] as string);
+      const fieldCount = isCommon ? commonFieldsOf[name] : fields.length;
+      for (let field = 0; field < fieldCount; field++) words.push(fields[field] as string);
     }
-    words[marksAt] = marks;
     const firstKey = words[firstKeyAt] as string;
     return { records, script, hasClaims, callId, firstKey, keyCount, words, marksAt, text: undefined };
   }
@@ -183,13 +181,9 @@ export class Encoder {
 
 const live = ".";
 const struckOut = "x";
-const notCommon = { letter: live, fieldCount: 0 };
 
-/** The letters of operations in the common script, and how many of the fields it takes. Only an acquire is struck out there. */
-const commonForms = {
-  ...{ acquire: { letter: "a", fieldCount: 4 }, release: { letter: "r", fieldCount: 1 } },
-  ...{ identify: { letter: "i", fieldCount: 0 }, extend: notCommon, inspect: notCommon },
-};
+/** How many of the fields the common script takes. Of its operations, only an acquire is ever struck out. */
+const commonFieldsOf = { acquire: 4, extend: 0, release: 1, inspect: 0, identify: 0 };
 
 /**
  * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are

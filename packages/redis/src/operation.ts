@@ -35,3 +35,6 @@ export interface Operation {
   /** Whether it was sent, perhaps more than once: as the source of its script was missing, or to the other script. */
   wasSent: boolean;
 }
+
+/** Returns whether an operation makes or extends a claim of this owner. */
+export const isClaimOf = ({ record: { isClaim, owner } }: Operation, by: string): boolean => isClaim && owner === by;

@@ -1,7 +1,7 @@
 import { timerMaxMs } from "@holdfast/core/node";
 import type { RedisConnection } from "./connection.ts";
 import { type EncodedCall, giveUp } from "./encoding.ts";
-import type { Operation } from "./operation.ts";
+import { isClaimOf, type Operation } from "./operation.ts";
 
 /** How often to check whether the connection of a claim that was given up is lost. */
 const lossCheckMs = 1_000;
@@ -62,7 +62,7 @@ export class PendingClaims {
   giveUp(owner: string): void {
     for (const call of this.#calls) {
       for (const operation of call.operations) {
-        if (!operation.record.isClaim || operation.record.owner !== owner || operation.isGivenUp) continue;
+        if (!isClaimOf(operation, owner) || operation.isGivenUp) continue;
         this.#abandon(call, operation);
         const nowMs = performance.now();
         this.#checkAt(nowMs + lossCheckMs, nowMs);

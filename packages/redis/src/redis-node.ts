@@ -79,11 +79,11 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     try {
       if (isClosed) throw closedError(request.resources);
       const record = encoder.acquire(request);
-      const { timeoutMs } = request;
-      if (!connection.isReady(record.key)) return sender.afterConnecting(record, timeoutMs, () => acquire(request));
+      if (!connection.isReady(record.key))
+        return sender.afterConnecting(record, request.timeoutMs, () => acquire(request));
       const needsVerification = serverCheck?.begin(request);
       if (request.servers !== undefined) sender.isOneOfSeveral = true;
-      const reply = sender.send(record, timeoutMs);
+      const reply = sender.send(record, request.timeoutMs);
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
     } catch (error) {
       return Promise.reject(error);

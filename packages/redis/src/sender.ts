@@ -5,7 +5,7 @@ import { within } from "./deadline.ts";
 import { type EncodedCall, type Encoder, giveUp, noOperations, noTemplate } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
-import type { Operation, OperationRecord } from "./operation.ts";
+import { isClaimOf, type Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { assertCallId, integerOf, nonsense } from "./replies.ts";
 
@@ -69,9 +69,7 @@ export class Sender {
     if (name === "release") {
       if (this.#connecting.delete(owner)) return Promise.resolve(record.read(0, record));
       if ((this.#unanswered[hash] as number) > 0) {
-        for (const operation of this.#queue) {
-          if (operation.record.isClaim && operation.record.owner === owner) operation.isGivenUp = true;
-        }
+        for (const operation of this.#queue) operation.isGivenUp ||= isClaimOf(operation, owner);
         this.#pendingClaims.giveUp(owner);
       }
     }
@@ -134,24 +132,19 @@ export class Sender {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
-    if (operations.length === 1) {
-      this.#call(operations, command);
-      return;
-    }
-    const calls = splitIntoCalls(operations);
+    const calls = operations.length === 1 ? [operations] : splitIntoCalls(operations);
     const isPaced = this.#connection.writesOnceATurn && !this.isOneOfSeveral && command === undefined;
-    const later = isPaced ? calls.splice(1) : [];
-    this.#queue = later.flat();
-    for (const call of calls) this.#call(call, command);
-    if (later.length > 0) setImmediate(this.#flushRest); // after the client has scheduled its writing
+    const count = isPaced ? 1 : calls.length;
+    for (let index = 0; index < count; index++) this.#call(calls[index] as Operation[], command);
+    if (count === calls.length) return;
+    this.#queue = calls.slice(count).flat();
+    setImmediate(this.#flushRest); // after the client has scheduled its writing
   };
 
   /** Sends the operations that have waited for a turn, except for claims whose connection was lost meanwhile. */
   readonly #flushRest = (): void => {
-    for (const operation of this.#queue) {
-      const { isClaim, key } = operation.record;
-      if (isClaim && !this.#connection.isReady(key)) operation.isGivenUp = true;
-    }
+    const isLost = ({ isClaim, key }: OperationRecord) => isClaim && !this.#connection.isReady(key);
+    for (const operation of this.#queue) operation.isGivenUp ||= isLost(operation.record);
     this.#flush("EVALSHA");
   };
 

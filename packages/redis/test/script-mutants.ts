@@ -511,7 +511,7 @@ function inGeneral(fault: string, file: string, from: string, to: string): Scrip
 const counterPattern = "string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')";
 const popNext = "try('ZPOPMIN', list)[1], nil";
 const publishNext = "try('PUBLISH', channel, next or '')";
-const isGivenUp = "if string.byte(marks, number) == 120 then";
+const isLive = "if string.byte(marks, number) ~= 120 then";
 const failed = "answer = { 'error', message }";
 
 /** Faults in which the scripts differ, or operations of a call affect each other. */
@@ -590,12 +590,16 @@ export const pathMutants: readonly ScriptMutant[] = [
   },
   inCommon("ends a call with the first operation that fails", "answer = { 'error', failure.err }", "return failure"),
 
-  inGeneral("makes abandoned claims", "lock.lua", isGivenUp, "if false then"),
+  inGeneral("makes abandoned claims", "lock.lua", isLive, "if true then"),
   {
     fault: "replies to an operation as to the previous one in the lock script",
     edits: [
-      { file: "lock.lua", from: "local ok, answer\n", to: "" },
-      { file: "lock.lua", from: "local marks, reply", to: "local ok, answer\nlocal marks, reply" },
+      {
+        file: "lock.lua",
+        from: "local ok, answer = false, { err = 'ERR this was given up before it was sent' }",
+        to: "",
+      },
+      { file: "lock.lua", from: "local marks, reply", to: "local ok, answer = true, 0\nlocal marks, reply" },
     ],
   },
   inGeneral("ends a call with the first operation that fails", "lock.lua", failed, "return { err = message }"),

@@ -40,8 +40,7 @@ if newest then
   if not string.match(newest, '^%d+$') then
     return redis.error_reply('ERR the token of ' .. key .. ' is not an integer')
   end
-  local oldest = newest
-  if action == 'read' then oldest = by or '0' end
+  local oldest = action == 'read' and (by or '0') or newest
   if tonumber(token) < tonumber(oldest) then return { callId, 0, newest } end
 elseif redis.call('EXISTS', key) == 1 then
   return redis.error_reply('ERR the hash ' .. key .. ' was not made by a fenced store')
@@ -54,8 +53,7 @@ if untilMs or ttlMs ~= '0' then
 end
 if untilMs and tonumber(untilMs) <= nowMs then value, untilMs = false, false end
 
-local previous = value
-if value and action ~= 'read' then previous = 1 end
+local previous = value and (action == 'read' and value or 1)
 local reply = { callId, 1, by or '0', previous }
 
 local isNewer = not newest or tonumber(token) > tonumber(newest)

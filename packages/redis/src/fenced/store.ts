@@ -147,8 +147,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
       await call("write", key, fence, bytes, String(ttlMs));
     },
     async delete(key, fence) {
-      const { previous } = await call("delete", key, fence);
-      return previous !== null;
+      return (await call("delete", key, fence)).previous !== null;
     },
   };
 }

@@ -155,11 +155,9 @@ function readCursor(cursor: string | undefined, isCluster: boolean) {
   return { kind, position, runId };
 }
 
-type RunScript = (keys: readonly string[], args: readonly string[], timeoutMs: number) => Promise<readonly unknown[]>;
-
 /** Returns a function that calls the script, and resolves with its reply without the call id. */
-function floorScriptOver(connection: RedisConnection): RunScript {
-  return async (keys, args, timeoutMs) => {
+function floorScriptOver(connection: RedisConnection) {
+  return async (keys: readonly string[], args: readonly string[], timeoutMs: number): Promise<readonly unknown[]> => {
     const [firstKey = ""] = keys;
     if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
     const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {

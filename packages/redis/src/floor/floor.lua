@@ -75,8 +75,7 @@ local function raise(reply, floorText, epochText)
       lowestEpoch = math.min(lowestEpoch, nodeEpoch)
     end
     if raisedValue then
-      raisedPairs[#raisedPairs + 1] = key
-      raisedPairs[#raisedPairs + 1] = raisedValue
+      raisedPairs[#raisedPairs + 1], raisedPairs[#raisedPairs + 2] = key, raisedValue
     end
     if number > 0 then count = count + 1 end
   end
@@ -124,13 +123,10 @@ local function find(reply, cursor, runIdBefore, prefix, pattern, slot)
   reply[3] = cursor
 end
 
-local function run(callId, action, ...)
-  local reply = { tonumber(callId), identify(), '' }
-  local act = action == 'raise' and raise or find
-  act(reply, ...)
-  return reply
-end
-
-local ok, reply = pcall(run, unpack(ARGV))
+local reply = { tonumber(ARGV[1]) }
+local ok, failure = pcall(function()
+  reply[2], reply[3] = identify(), ''
+  return (ARGV[2] == 'raise' and raise or find)(reply, unpack(ARGV, 3))
+end)
 -- Not thrown: Redis 6 replaces an error that is a table, and later versions add the place in the script.
-return ok and reply or { err = reply.err or reply }
+return ok and reply or { err = failure.err or failure }

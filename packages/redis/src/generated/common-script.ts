@@ -2,10 +2,10 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "e676d46e886f0353ddf88a24be0a1ad2ee84b5a3",
+  sha: "fa4a88947afaa0a317b9491026f94d1a54b20cde",
   source: `local try=redis.pcall
-local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
-local nodeEpoch
+local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix,nodeEpoch=try('GET',counter),'',0,'',nil
+if value then
 mark,highest,nodeEpoch=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')if not highest then return-1 end
 highest=tonumber(highest)if nodeEpoch~=''then
 if math.abs(ARGV[at+3]-nodeEpoch)>1 then return{'epoch',nodeEpoch}end
@@ -49,9 +49,9 @@ answer,failure=acquire(first,at)at=at+4
 elseif letter=='r'then
 answer,failure=release(first,at)at=at+1
 elseif letter=='x'then
-failure={err='ERR this was given up before it was sent'}at=at+4
+failure,at={err='ERR this was given up before it was sent'},at+4
 else
-local server,replication=try('INFO','server'),try('INFO','replication')answer={string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
+local server,replication=try('INFO','server'),try('INFO','replication')local runId=string.match(server.err or server,'run_id:(%x+)')answer={runId or'',string.match(replication.err or replication,'role:(%a+)')or''}end
 if not answer then
 if string.find(failure.err,'^READONLY ')then return failure end
 answer={'error',failure.err}end

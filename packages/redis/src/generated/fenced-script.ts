@@ -2,14 +2,13 @@
 import type { Script } from "../script.ts";
 
 export const fencedScript: Script = {
-  sha: "0d7b64258e3ae978bc24ba65f11b05049292a5a0",
+  sha: "f7a137716a9d114d7387586b194418dc31edccc6",
   source: `local action,callId,token,keepMs=ARGV[1],tonumber(ARGV[2]),ARGV[3],ARGV[4]local newValue,ttlMs=ARGV[5],ARGV[6]or'0'if string.sub(action,1,1)=='-'then
 return redis.error_reply('ERR this was given up before it was sent')end
 local key=KEYS[1]local found=redis.call('HMGET',key,'fence','value','by','until')local newest,value,by,untilMs=found[1],found[2],found[3],found[4]if newest then
 if not string.match(newest,'^%d+$')then
 return redis.error_reply('ERR the token of '..key ..' is not an integer')end
-local oldest=newest
-if action=='read'then oldest=by or'0'end
+local oldest=action=='read'and (by or'0')or newest
 if tonumber(token)<tonumber(oldest)then return{callId,0,newest}end
 elseif redis.call('EXISTS',key)==1 then
 return redis.error_reply('ERR the hash '..key ..' was not made by a fenced store')end
@@ -17,9 +16,7 @@ local nowMs
 if untilMs or ttlMs~='0'then
 local now=redis.call('TIME')nowMs=now[1]*1000+math.floor(now[2]/1000)end
 if untilMs and tonumber(untilMs)<=nowMs then value,untilMs=false,false end
-local previous=value
-if value and action~='read'then previous=1 end
-local reply={callId,1,by or'0',previous}local isNewer=not newest or tonumber(token)>tonumber(newest)local fields={'fence',token}if action~='read'then
+local previous=value and (action=='read'and value or 1)local reply={callId,1,by or'0',previous}local isNewer=not newest or tonumber(token)>tonumber(newest)local fields={'fence',token}if action~='read'then
 value,untilMs=false,false
 fields[3],fields[4]='by',token
 end

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const floorScript: Script = {
-  sha: "cefabe2d349ffd45d704d9af9c51dfaa2cf454ff",
+  sha: "fa80a90bd8d282743ac3a99b3d7c1a6db5ddf262",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local looksMax,resourcesMax,looksAtOnce=10000,500,1000
@@ -38,8 +38,7 @@ local value=values[i]if value~=previous then
 number,nodeEpoch,raisedValue=raised(key,value,floorText,floor,epoch)previous=value
 lowest,highest=math.min(lowest,number),math.max(highest,number)lowestEpoch=math.min(lowestEpoch,nodeEpoch)end
 if raisedValue then
-raisedPairs[#raisedPairs+1]=key
-raisedPairs[#raisedPairs+1]=raisedValue
+raisedPairs[#raisedPairs+1],raisedPairs[#raisedPairs+2]=key,raisedValue
 end
 if number>0 then count=count+1 end
 end
@@ -70,8 +69,5 @@ end
 until cursor=='0'or#reply>=resourcesMax or looks>=looksMax
 reply[3]=cursor
 end
-local function run(callId,action,...)local reply={tonumber(callId),identify(),''}local act=action=='raise'and raise or find
-act(reply,...)return reply
-end
-local ok,reply=pcall(run,unpack(ARGV))return ok and reply or{err=reply.err or reply}`,
+local reply={tonumber(ARGV[1])}local ok,failure=pcall(function()reply[2],reply[3]=identify(),''return (ARGV[2]=='raise'and raise or find)(reply,unpack(ARGV,3))end)return ok and reply or{err=failure.err or failure}`,
 };

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const lockScript: Script = {
-  sha: "d402654c1cfd8dc7338be08ee428da50355642e2",
+  sha: "619be062148809e2681f6fd01ea2bed5dfe91a49",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
@@ -195,9 +195,7 @@ end
 local function inspect(first,_,sharersMax)local highest=readCounters(first,first)local key=KEYS[first]local holder=get(key)local sharing=holder and sharingOf(holder,KEYS[first+3])local claims=sharing and sharing:list(key,sharersMax)or{holder,call('PTTL',key)}return{claims[1],claims[2],exact(highest),recoveringMs(),sharing and claims or nil}end
 local actions={acquire=acquire,extend=extend,release=release,inspect=inspect}local fieldsOf={acquire=7,extend=5,release=3,inspect=1}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,first,name=4,1,ARGV[4]while name do
 local action,last,from,to=actions[name],first+4*ARGV[at+1]-4,at+2,at+1+fieldsOf[name]local number=#reply
-local ok,answer
-if string.byte(marks,number)==120 then
-answer={err='ERR this was given up before it was sent'}else
+local ok,answer=false,{err='ERR this was given up before it was sent'}if string.byte(marks,number)~=120 then
 ok,answer=pcall(action,first,last,unpack(ARGV,from,to))end
 if not ok then
 local message=answer.err or answer

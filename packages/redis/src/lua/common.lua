@@ -18,9 +18,8 @@ local try = redis.pcall
 -- the epoch of the node after it. The functions return an answer, or nil and the error of a command that has failed.
 local function acquire(first, at)
   local lock, counter, owner, fenceHint = KEYS[first], KEYS[first + 1], ARGV[at], ARGV[at + 1]
-  local value, mark, highest, suffix = try('GET', counter), '', 0, ''
+  local value, mark, highest, suffix, nodeEpoch = try('GET', counter), '', 0, '', nil
   if value then
-    local nodeEpoch
     mark, highest, nodeEpoch = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
     if not highest then return -1 end
     highest = tonumber(highest)
@@ -91,14 +90,11 @@ for number = 1, #letters do
     answer, failure = release(first, at)
     at = at + 1
   elseif letter == 'x' then
-    failure = { err = 'ERR this was given up before it was sent' }
-    at = at + 4
+    failure, at = { err = 'ERR this was given up before it was sent' }, at + 4
   else
     local server, replication = try('INFO', 'server'), try('INFO', 'replication')
-    answer = {
-      string.match(server.err or server, 'run_id:(%x+)') or '',
-      string.match(replication.err or replication, 'role:(%a+)') or '',
-    }
+    local runId = string.match(server.err or server, 'run_id:(%x+)')
+    answer = { runId or '', string.match(replication.err or replication, 'role:(%a+)') or '' }
   end
   if not answer then
     -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.

@@ -42,10 +42,8 @@ while name do
   local action, last, from, to = actions[name], first + 4 * ARGV[at + 1] - 4, at + 2, at + 1 + fieldsOf[name]
   -- Each succeeds or fails on its own.
   local number = #reply
-  local ok, answer
-  if string.byte(marks, number) == 120 then
-    answer = { err = 'ERR this was given up before it was sent' }
-  else
+  local ok, answer = false, { err = 'ERR this was given up before it was sent' }
+  if string.byte(marks, number) ~= 120 then
     ok, answer = pcall(action, first, last, unpack(ARGV, from, to))
   end
   if not ok then
