@@ -2,10 +2,9 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "fa4a88947afaa0a317b9491026f94d1a54b20cde",
+  sha: "fa14d62e5e465fe64cea2de94dbb5f2e554d8bcf",
   source: `local try=redis.pcall
-local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix,nodeEpoch=try('GET',counter),'',0,'',nil
-if value then
+local function acquire(first,at)local lock,counter,owner,fenceHint=KEYS[first],KEYS[first+1],ARGV[at],ARGV[at+1]local value,mark,highest,suffix,nodeEpoch=try('GET',counter),'',0,''if value then
 mark,highest,nodeEpoch=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')if not highest then return-1 end
 highest=tonumber(highest)if nodeEpoch~=''then
 if math.abs(ARGV[at+3]-nodeEpoch)>1 then return{'epoch',nodeEpoch}end

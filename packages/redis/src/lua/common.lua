@@ -18,7 +18,7 @@ local try = redis.pcall
 -- the epoch of the node after it. The functions return an answer, or nil and the error of a command that has failed.
 local function acquire(first, at)
   local lock, counter, owner, fenceHint = KEYS[first], KEYS[first + 1], ARGV[at], ARGV[at + 1]
-  local value, mark, highest, suffix, nodeEpoch = try('GET', counter), '', 0, '', nil
+  local value, mark, highest, suffix, nodeEpoch = try('GET', counter), '', 0, ''
   if value then
     mark, highest, nodeEpoch = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
     if not highest then return -1 end
