@@ -182,7 +182,10 @@ export class Encoder {
 const live = ".";
 const struckOut = "x";
 
-/** How many of the fields the common script takes. Of its operations, only an acquire is ever struck out. */
+/**
+ * How many of the fields the common script takes. It knows its operations by the first letters of their names, and only an
+ * acquire is ever struck out there.
+ */
 const commonFieldsOf = { acquire: 4, extend: 0, release: 1, inspect: 0, identify: 0 };
 
 /**
