@@ -24,8 +24,6 @@ export interface Operation {
   /** Settle it with the answer. */
   readonly resolve: (answer: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  /** The hash of the owner, if it makes or extends a claim; otherwise -1. */
-  readonly hashOfClaim: number;
   /** When it times out, on the clock of `performance.now()`; undefined before it is sent. */
   endMs: number | undefined;
   /** Whether it may be sent to the common script. */

@@ -33,8 +33,6 @@ export class Sender {
   readonly #encoder: Encoder;
   readonly #onDisconnected: () => void;
   readonly #pendingClaims: PendingClaims;
-  /** How many claims of owners with each hash are not yet answered. A release looks for them only if there are any. */
-  readonly #unanswered = new Uint32Array(hashes);
   /** The owners whose `acquire` waits until the client has connected for the first time. */
   readonly #connecting = new Set<string>();
   #sendsOneByOne: boolean;
@@ -65,22 +63,17 @@ export class Sender {
    */
   send<T>(record: OperationRecord<T>, timeoutMs: number = Infinity, command: ScriptCommand = "EVALSHA"): Promise<T> {
     const { name, owner } = record;
-    const hash = hashOf(owner);
     if (name === "release") {
       if (this.#connecting.delete(owner)) return Promise.resolve(record.read(0, record));
-      if ((this.#unanswered[hash] as number) > 0) {
-        for (const operation of this.#queue) operation.isGivenUp ||= isClaimOf(operation, owner);
-        this.#pendingClaims.giveUp(owner);
-      }
+      for (const operation of this.#queue) operation.isGivenUp ||= isClaimOf(operation, owner);
+      this.#pendingClaims.giveUp(owner);
     }
-    if (record.isClaim) this.#unanswered[hash] = (this.#unanswered[hash] as number) + 1;
     return new Promise((resolve, reject) => {
       const operation: Operation = {
         record,
         timeoutMs,
         resolve: resolve as Operation["resolve"],
         reject,
-        hashOfClaim: record.isClaim ? hash : -1,
         endMs: undefined,
         isCommon: record.commonKey !== undefined,
         isGivenUp: false,
@@ -198,16 +191,13 @@ export class Sender {
         throw nonsense(operations.map(({ record }) => record.name).join(", "), isList ? reply.slice(1) : reply);
       }
     } catch (error) {
-      for (const operation of operations) {
-        this.#forget(operation);
-        operation.reject(error);
-      }
+      for (const operation of operations) operation.reject(error);
       return;
     }
     let left: Operation[] | undefined;
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
-      const { record, resolve, reject, hashOfClaim } = operation;
+      const { record, resolve, reject } = operation;
       const answer: unknown = reply[index + 1];
       if (script === commonScript && answer !== 0 && answer !== 1 && integerOf(answer) === leftUndone) {
         operation.isCommon = false;
@@ -215,7 +205,6 @@ export class Sender {
         left.push(operation);
         continue;
       }
-      if (hashOfClaim >= 0) this.#unanswered[hashOfClaim] = (this.#unanswered[hashOfClaim] as number) - 1;
       try {
         resolve(record.read(answer, record));
       } catch (error) {
@@ -249,38 +238,19 @@ export class Sender {
       // A client may keep a command that it has failed, by a timeout of its own for example, and resend it after a
       // reconnection: a claim must have no effect then.
       if (operation.record.isClaim) giveUp(operation, call);
-      this.#forget(operation);
       // A new error, because clients attach the whole command, and with it the owner, to theirs.
       operation.reject(errorFor(operation, message));
     }
   }
 
-  /** Counts a claim as answered that has failed. */
-  #forget({ hashOfClaim }: Operation): void {
-    if (hashOfClaim >= 0) this.#unanswered[hashOfClaim] = (this.#unanswered[hashOfClaim] as number) - 1;
-  }
-
-  #refuseIfGivenUp(operation: Operation): boolean {
-    const { isGivenUp, wasSent, record, reject } = operation;
+  #refuseIfGivenUp({ isGivenUp, wasSent, record: { key }, reject }: Operation): boolean {
     if (!isGivenUp) return false;
-    this.#forget(operation);
-    const isConnected = this.#connection.isReady(record.key);
-    const late = isConnected
-      ? new NotSentError("timed out before it was sent")
-      : notConnected(this.#connection, record.key);
+    const isConnected = this.#connection.isReady(key);
+    const late = isConnected ? new NotSentError("timed out before it was sent") : notConnected(this.#connection, key);
     // A client may have sent it twice, and only the first one had an effect.
     reject(wasSent ? new Error("timed out before it was sent again") : late);
     return true;
   }
-}
-
-/** How many hashes owners have: far more than owners usually have unanswered claims. */
-const hashes = 4_096;
-
-/** Hashes three characters that are random in core's owners, which begin with a label and end with an epoch. */
-function hashOf(owner: string): number {
-  const at = owner.length - 10;
-  return ((owner.charCodeAt(at) * 31 + owner.charCodeAt(at + 1)) * 31 + owner.charCodeAt(at + 2)) & (hashes - 1);
 }
 
 /**
