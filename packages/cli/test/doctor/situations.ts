@@ -1,11 +1,9 @@
 import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
-import { freePort } from "@holdfast/testkit";
 import type { AddressFacts } from "../../src/doctor/facts.ts";
-import { judge } from "../../src/doctor/judge.ts";
+import { type Diagnosis, judge } from "../../src/doctor/judge.ts";
 import { etcdSituations } from "./etcd-situations.ts";
 import {
   examineServers,
-  type LabOptions,
   refusingUrl,
   startFarUrl,
   startReplica,
@@ -21,57 +19,39 @@ import {
 } from "./lab.ts";
 import { mysqlSituations } from "./mysql-situations.ts";
 import { postgresSituations } from "./postgres-situations.ts";
-import type { Situation } from "./situation.ts";
+import { one, type Situation, several } from "./situation.ts";
 import { sqliteSituations } from "./sqlite-situations.ts";
 
 const locking = await documentedPermissions();
 const seeing = ["+info", "+config|get", "+pubsub|numsub"];
 const without = (...denied: string[]): string[] => [...locking, ...seeing].filter((each) => !denied.includes(each));
 
-/** Returns a situation of one server. */
-function one(
-  code: string,
-  how: string,
-  startUrl: () => Promise<string>,
-  more: readonly string[] = [],
-  options?: LabOptions,
-): Situation {
-  const examine = async () => examineServers([await startUrl()], options);
-  return { code, how, also: ["single-server", ...more], examine };
+/** The findings about any two servers here. */
+const two = ["same-machine", "even-number"];
+
+/** Judges a server as if it were on another machine. */
+async function farAway(): Promise<Diagnosis> {
+  const report = await examineServers([await startUrl()]);
+  const elsewhere = { ...report.servers[0]?.address, machine: "192.0.2.7" } as AddressFacts;
+  return judge({ ...report, servers: report.servers.map((server) => ({ ...server, address: elsewhere })) });
 }
 
 /** A situation for each finding about Redis, or about all servers. */
 const redisSituations: readonly Situation[] = [
-  {
-    code: "no-quorum",
-    how: "nothing listens on the ports of two of three servers",
-    also: ["unreachable"],
-    examine: async () => examineServers([await startUrl(), await refusingUrl(), await refusingUrl()]),
-  },
-  {
-    code: "same-server",
-    how: "one server is named with two of its databases",
-    also: ["same-machine", "even-number", "different-databases"],
-    examine: async () => {
-      const url = await startUrl();
-      return examineServers([url, `${url}/3`]);
-    },
-  },
+  several("no-quorum", "nothing listens on the ports of two of three servers", ["unreachable"], () =>
+    Promise.all([startUrl(), refusingUrl(), refusingUrl()]),
+  ),
+  several("same-server", "one server is named with two of its databases", [...two, "different-databases"], async () => {
+    const url = await startUrl();
+    return [url, `${url}/3`];
+  }),
   one("guard-too-short", "a restart guard of 10 s, and a ttl of 10 min", () => startUrl(), ["recovering"], {
     restartGuardMs: 10_000,
   }),
-  {
-    code: "clocks-apart",
-    how: "a proxy sets the clocks of two servers 400 ms ahead and 400 ms behind",
-    also: ["same-machine", "even-number"],
-    examine: async () => examineServers([await startUrlAhead(400), await startUrlAhead(-400)]),
-  },
-  {
-    code: "same-machine",
-    how: "three servers on 127.0.0.1",
-    also: [],
-    examine: async () => examineServers(await Promise.all([startUrl(), startUrl(), startUrl()])),
-  },
+  several("clocks-apart", "a proxy sets the clocks of two servers 400 ms ahead and 400 ms behind", two, () =>
+    Promise.all([startUrlAhead(400), startUrlAhead(-400)]),
+  ),
+  several("same-machine", "three servers on 127.0.0.1", [], () => Promise.all([startUrl(), startUrl(), startUrl()])),
   one(
     "node-timeout-too-short",
     "a proxy delivers each reply after 30 ms, and the node timeout is 10 ms",
@@ -83,45 +63,28 @@ const redisSituations: readonly Situation[] = [
     ttlMs: 1_000,
   }),
   one("single-server", "one server", () => startUrl()),
-  {
-    code: "even-number",
-    how: "two servers",
-    also: ["same-machine"],
-    examine: async () => examineServers([await startUrl(), await startUrl()]),
-  },
-  {
-    code: "different-versions",
-    how: "a proxy changes the version in the INFO of one of two servers",
-    also: ["same-machine", "even-number"],
-    examine: async () => examineServers([await startUrl(), await startUrlOfVersion(9)]),
-  },
-  {
-    code: "different-databases",
-    how: "two servers, one of them with database 3",
-    also: ["same-machine", "even-number"],
-    examine: async () => examineServers([await startUrl(), `${await startUrl()}/3`]),
-  },
-  {
-    code: "unreachable",
-    how: "nothing listens on the port of one of three servers",
-    also: ["same-machine"],
-    examine: async () => examineServers([await startUrl(), await startUrl(), `127.0.0.1:${await freePort()}`]),
-  },
-  {
-    code: "replica",
-    how: "a server with --replicaof another server",
-    also: ["no-quorum", "single-server"],
-    examine: async () => examineServers([urlOf(await startReplica(await startServer()))]),
-  },
-  {
-    code: "sentinel",
-    how: "a redis-server --sentinel monitors it",
-    examine: async () => {
-      const server = await startServer();
-      await startSentinel(server);
-      return examineServers([urlOf(server)]);
-    },
-  },
+  several("even-number", "two servers", two, () => Promise.all([startUrl(), startUrl()])),
+  several("different-versions", "a proxy changes the version in the INFO of one of two servers", two, () =>
+    Promise.all([startUrl(), startUrlOfVersion(9)]),
+  ),
+  several("different-databases", "two servers, one of them with database 3", two, async () => [
+    await startUrl(),
+    `${await startUrl()}/3`,
+  ]),
+  several("unreachable", "nothing listens on the port of one of three servers", ["same-machine"], () =>
+    Promise.all([startUrl(), startUrl(), refusingUrl()]),
+  ),
+  one(
+    "replica",
+    "a server with --replicaof another server",
+    async () => urlOf(await startReplica(await startServer())),
+    ["no-quorum"],
+  ),
+  one("sentinel", "a redis-server --sentinel monitors it", async () => {
+    const server = await startServer();
+    await startSentinel(server);
+    return urlOf(server);
+  }),
   one("cluster", "a server with --cluster-enabled yes", () => startUrl(["--cluster-enabled", "yes"]), ["no-quorum"]),
   one("sharded", "a proxy conceals in the INFO of a cluster's only server that it is one", () => startUrlOfShards()),
   one(
@@ -153,25 +116,15 @@ const redisSituations: readonly Situation[] = [
   one("generation-refused", "a server that serves clients with both sets, and clients without", () =>
     startUrlWith({ epoch: 3 }),
   ),
-  {
-    code: "generation-behind",
-    how: "two servers, one of which a change has begun on",
-    also: ["same-machine", "even-number"],
-    examine: async () => examineServers([await startUrlWith({ epoch: 2 }), await startUrl()]),
-  },
-  {
-    code: "needs-heal",
-    how: "two servers, one with 30 fence counters and one with 2",
-    also: ["same-machine", "even-number"],
-    examine: async () => examineServers([await startUrlWith({ counters: 30 }), await startUrlWith({ counters: 2 })]),
-  },
-  {
-    code: "floor-missing",
-    how: "three servers, two with a floor",
-    also: ["same-machine"],
-    examine: async () =>
-      examineServers([await startUrlWith({ floor: 7 }), await startUrlWith({ floor: 7 }), await startUrl()]),
-  },
+  several("generation-behind", "two servers, one of which a change has begun on", two, () =>
+    Promise.all([startUrlWith({ epoch: 2 }), startUrl()]),
+  ),
+  several("needs-heal", "two servers, one with 30 fence counters and one with 2", two, () =>
+    Promise.all([startUrlWith({ counters: 30 }), startUrlWith({ counters: 2 })]),
+  ),
+  several("floor-missing", "three servers, two with a floor", ["same-machine"], () =>
+    Promise.all([startUrlWith({ floor: 7 }), startUrlWith({ floor: 7 }), startUrl()]),
+  ),
   one(
     "forgets-counters",
     "a server with --no-appendfsync-on-rewrite yes, and a restart guard",
@@ -182,35 +135,19 @@ const redisSituations: readonly Situation[] = [
   one("recovering", "a server that has just started, and a restart guard", () => startUrl(), [], {
     restartGuardMs: 600_000,
   }),
-  {
-    code: "has-replicas",
-    how: "another server is a replica of it",
-    examine: async () => {
-      const server = await startServer();
-      await startReplica(server);
-      return examineServers([urlOf(server)]);
-    },
-  },
+  one("has-replicas", "another server is a replica of it", async () => {
+    const server = await startServer();
+    await startReplica(server);
+    return urlOf(server);
+  }),
   one("wake-ups-denied", "an ACL user without the channels", () => startUrlForUser(without("&holdfast:released:*"))),
   one("sharing-denied", "an ACL user without +zscore", () => startUrlForUser(without("+zscore"))),
   one("version-old", "a proxy changes the version in the INFO of a server to 6", () => startUrlOfVersion(6)),
   one("evicting-policy", "a server with --maxmemory-policy allkeys-lru, and no --maxmemory", () =>
     startUrl(["--maxmemory-policy", "allkeys-lru"]),
   ),
-  {
-    code: "no-password",
-    how: 'a server with --requirepass ""',
-    examine: async () => examineServers([(await startServer(["--requirepass", ""])).url]),
-  },
-  {
-    code: "unencrypted",
-    how: "the facts about a server, changed to another machine",
-    examine: async () => {
-      const report = await examineServers([await startUrl()]);
-      const elsewhere = { ...report.servers[0]?.address, machine: "192.0.2.7" } as AddressFacts;
-      return judge({ ...report, servers: report.servers.map((server) => ({ ...server, address: elsewhere })) });
-    },
-  },
+  one("no-password", 'a server with --requirepass ""', async () => (await startServer(["--requirepass", ""])).url),
+  { ...one("unencrypted", "the facts about a server, changed to another machine", () => startUrl()), examine: farAway },
 ];
 
 /** Situations for all findings. Servers are healthy except as described. */
