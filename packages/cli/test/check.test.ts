@@ -57,5 +57,4 @@ test("check: names the line that is malformed, and the option that is needed for
   const needed = "holdfast: --clocks-differ is needed: the files come from several machines, or starts of one\n";
   expect(await runCli(["check", ...files])).toMatchObject({ code: 65, out: "", err: needed });
   expect((await runCli(["check", ...files, "--clocks-differ", "1s"])).code).toBe(0);
-  expect((await runCli(["check", ...files, "--clocks-differ", "5"])).code).toBe(64);
 });

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { runCommandLine } from "../src/command-line.ts";
 import { startReplica, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
 import { runCli, startAtTerminal } from "./support/program.ts";
 
@@ -19,15 +18,6 @@ test("doctor: exits with 69 when too few servers can be reached", async () => {
   const { code, out, err } = await doctor([await startUrl(), urlOf(dead), urlOf(other)]);
   expect({ code, err }).toEqual({ code: 69, err: "" });
   expect(out).toContain("1 of 3 servers grant locks, 2 needed");
-});
-
-test.for([
-  [["--memory"], "--memory has no servers to inspect"],
-  [["--node", "127.0.0.1:1", "--require", "perfection"], 'Given: "perfection"'],
-  [["--node", "127.0.0.1:1", "--ttl", "100ms", "--node-timeout", "1s"], "--node-timeout"],
-] as const)("doctor: %j is a usage error", async ([args, message]) => {
-  const refused = runCommandLine(["doctor", ...args]);
-  await expect(refused).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(message) });
 });
 
 test("doctor: --json prints the report in one line, and exits with 0 when the required level is reached", async () => {

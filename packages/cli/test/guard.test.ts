@@ -1,9 +1,12 @@
+import { createGuard as createMysqlGuard, removeGuard as removeMysqlGuard } from "@holdfast/mysql";
 import { createGuard, removeGuard } from "@holdfast/postgres";
 import { afterAll, expect, test } from "vitest";
+import { queryMysql, runMysqlClient, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
 import { runCli } from "./support/program.ts";
 
 afterAll(stopSharedDatabase);
+afterAll(stopSharedMysql);
 const { connectionString: url } = await sharedDatabase();
 const invoices = { table: "invoices", expression: "'invoice:' || id" };
 
@@ -69,23 +72,85 @@ test("guard --check lists the tables, and exits with 1 unless all of them refuse
   }
 });
 
-test.each([
-  [["--column", "lock"], "name the tables to guard with --table"],
-  [["--table", "a"], "name the lock of each row with one of --column, --name and --expression"],
-  [["--table", "a", "--column", "b", "--name", "c"], "with one of --column, --name and --expression"],
-  [["--table", "a.b.c", "--name", "c"], '--table must be a name or schema.name, not "a.b.c"'],
-  [["--table", "", "--name", "c"], "table must have 1 to 63 bytes"],
-  [["--table", "a", "--name", "c", "--mode", "log"], "Choices"],
-  [["--table", "a", "--name", "c", "--check"], "mutually exclusive"],
-  [["--table", "a", "--name", "c", "--json"], "json -> check"],
-  [["--table", "a", "--name", "b", "--name", "c"], "--name was given 2 times"],
-  [["--check", "--node", "redis://127.0.0.1:1"], "name one database with --node postgres://"],
-  [["--check", "--node", url, "--node", `${url}?table=other`], "name one database with --node postgres://"],
-])("guard refuses %s", async (args, message) => {
-  expect(await runCli(["guard", ...args])).toMatchObject({ code: 64, err: expect.stringContaining(message) });
-});
-
 test("guard --check says why it cannot list the tables", async () => {
   const { code, err } = await runCli(["guard", "--check", "--node", "postgres://127.0.0.1:1/x"]);
   expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("ECONNREFUSED") });
+});
+
+test("guard --dialect mysql prints the migration of createGuard() for the client of the database", async () => {
+  const tables = [{ table: "invoices", expression: "CONCAT('invoice:', {row}.id, '$$')" }];
+  const args = ["--dialect", "mysql", "--table", "invoices", "--expression", tables[0]?.expression as string];
+  const { code, out } = await runCli(["guard", ...args, "--mode", "warn"]);
+  const statements = createMysqlGuard({ tables, mode: "warn" }).map((statement) => `${statement}\n$$$\n`);
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: `SET NAMES utf8mb4;\nDELIMITER $$$\n${statements.join("")}DELIMITER ;\n`,
+  });
+
+  const named = ["--dialect", "mysql", "--table", "app.invoices"];
+  const removal = removeMysqlGuard({ tables: [{ database: "app", table: "invoices" }] }).map((each) => `${each}\n$$\n`);
+  expect((await runCli(["guard", "--remove", ...named])).out).toBe(
+    `SET NAMES utf8mb4;\nDELIMITER $$\n${removal.join("")}DELIMITER ;\n`,
+  );
+  const guarded = createMysqlGuard({ tables: [{ database: "app", table: "invoices", name: "a" }], database: "locks" });
+  const { out: elsewhere } = await runCli(["guard", ...named, "--name", "a", "--schema", "locks"]);
+  expect(elsewhere).toBe(
+    `SET NAMES utf8mb4;\nDELIMITER $$\n${guarded.map((each) => `${each}\n$$\n`).join("")}DELIMITER ;\n`,
+  );
+  expect(await runCli(["guard", ...named, "--name", "a"])).toMatchObject({
+    code: 64,
+    err: expect.stringContaining("name the database of the table of tokens with --schema"),
+  });
+});
+
+test("guard --check lists the tables of MySQL, and exits with 1 unless all of them refuse", async () => {
+  const server = await sharedMysql();
+  const { uri } = server;
+  const check = async (...more: string[]) => {
+    const { code, out, err } = await runCli(["guard", "--check", "--node", uri, ...more]);
+    return { code, lines: out.replaceAll(/ +/g, " ").trimEnd().split("\n"), err };
+  };
+  const guard = async (...args: string[]) => {
+    await runMysqlClient(server, (await runCli(["guard", "--dialect", "mysql", ...args])).out);
+  };
+  expect(await check()).toEqual({ code: 1, lines: ["no table is guarded"], err: "" });
+  await queryMysql(
+    uri,
+    "CREATE TABLE invoices (id INT PRIMARY KEY)",
+    "CREATE TABLE `odd``parts` (`lock name` VARCHAR(100))",
+    "CREATE TABLE old (id INT) ENGINE = MyISAM",
+  );
+  await guard("--table", "invoices", "--expression", "CONCAT('invoice;', {row}.id)");
+  await guard("--table", "odd`parts", "--column", "lock name", "--mode", "warn");
+  await guard("--table", "old", "--name", "prüfer 🔒");
+  expect(await check()).toEqual({
+    code: 1,
+    lines: [
+      "table mode lock of a row",
+      "holdfast.invoices refuse expression CONCAT('invoice;', NEW.id)",
+      "holdfast.odd`parts warn column lock name",
+      "holdfast.old incomplete name prüfer 🔒",
+    ],
+    err: "",
+  });
+  expect((await check("--table", "invoices")).code).toBe(0);
+  expect((await check("--table", "holdfast.invoices", "--table", "none")).lines[2]).toBe("holdfast.none none");
+
+  const otherRule = createMysqlGuard({ tables: [{ table: "invoices", name: "other" }] });
+  const brokenOff = otherRule.slice(
+    0,
+    otherRule.findIndex((statement) => statement.includes("invoices_update")),
+  );
+  await queryMysql(uri, ...brokenOff);
+  expect((await check("--table", "invoices")).lines[1]).toBe("holdfast.invoices incomplete name other");
+  await queryMysql(uri, ...otherRule);
+  expect(await check("--table", "invoices")).toMatchObject({ code: 0 });
+
+  await queryMysql(uri, "DROP TRIGGER holdfast_guard_invoices_delete");
+  expect(await check("--table", "invoices")).toMatchObject({
+    code: 1,
+    lines: [expect.anything(), expect.stringContaining("incomplete")],
+  });
+  await guard("--remove", "--table", "invoices", "--table", "odd`parts", "--table", "old");
+  expect((await check()).lines).toEqual(["no table is guarded"]);
 });

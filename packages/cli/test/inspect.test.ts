@@ -1,28 +1,16 @@
 import { expect, test } from "vitest";
-import { runCli, startCli } from "./support/program.ts";
+import { holdLock, runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 const servers = withServers(3);
-
-async function hold(resource: string, args: readonly string[] = []) {
-  const command = ["sh", "-c", 'echo "$HOLDFAST_OWNER $HOLDFAST_FENCE"; read line'];
-  const cli = startCli(["run", resource, ...args, "--", ...command], { env: servers.env });
-  await cli.prints("\n");
-  const [owner = "", fence = ""] = cli.out().trim().split(" ");
-  await expect.poll(() => servers.owners(resource)).toEqual([owner, owner, owner]);
-  const end = () => {
-    cli.write("\n");
-    return cli.ended;
-  };
-  return { owner, fence, end };
-}
 
 function inspect(...args: string[]) {
   return runCli(["inspect", ...args], { env: servers.env });
 }
 
 test("inspect: shows the holder of a lock, by majority and by server", async () => {
-  const { owner, fence, end } = await hold("held", ["--label", "alice"]);
+  const { owner, fence, end } = await holdLock(["held", "--label", "alice"], servers.env);
+  await expect.poll(() => servers.owners("held")).toEqual([owner, owner, owner]);
   const { code, out, err } = await inspect("held");
   await end();
   const [verdict, ...lines] = out.split("\n");
@@ -45,7 +33,8 @@ test("inspect: shows that a lock is free, and its last fence", async () => {
 });
 
 test("inspect: --json prints one line with the same keys for a held and a free lock", async () => {
-  const { owner, fence, end } = await hold("json", ["--label", "alice"]);
+  const { owner, fence, end } = await holdLock(["json", "--label", "alice"], servers.env);
+  await expect.poll(() => servers.owners("json")).toEqual([owner, owner, owner]);
   const held = await inspect("json", "--json");
   await end();
   const free = await inspect("untouched", "--json");

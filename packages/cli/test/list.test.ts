@@ -7,7 +7,7 @@ import { readServerOptions } from "../src/options/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
 import { send, startUrlForUser } from "./doctor/lab.ts";
-import { runCli, startCli } from "./support/program.ts";
+import { holdLock, runCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 const servers = withServers(3);
@@ -37,12 +37,7 @@ function rowsOf(out: string): string[] {
 }
 
 test("list: shows each lock with its holder, remaining time, fence and number of servers", async () => {
-  const script = 'echo "$HOLDFAST_FENCE"; read line';
-  const holder = startCli(["run", "b", "a{x}y", "c}d{", "--label", "alice", "--", "sh", "-c", script], {
-    env: servers.env,
-  });
-  await holder.prints("\n");
-  const fence = holder.out().trim();
+  const { fence, end } = await holdLock(["b", "a{x}y", "c}d{", "--label", "alice"], servers.env);
   await expect.poll(() => servers.owners("b")).not.toContain(null);
   const { code, out, err } = await list();
   expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -50,8 +45,7 @@ test("list: shows each lock with its holder, remaining time, fence and number of
   expect(rowsOf(out).map((row) => row.replace(/ \d+s /, " TIME "))).toEqual(
     ["a{x}y", "b", "c}d{"].map((resource) => `${resource} alice TIME ${fence} 3 of 3`),
   );
-  holder.write("\n");
-  await holder.ended;
+  await end();
   await servers.free("b");
   expect(await list()).toEqual({ code: 0, out: "", err: "holdfast: no locks match lock:*\n" });
 });

@@ -57,12 +57,3 @@ test("run --permits: ends the command when a permit is lost", async () => {
   expect(code).toBe(76);
   expect(err).toContain("lost a permit, ending the command: could not keep sem:lost:0");
 });
-
-test("run --permits: refuses what is not n/k, and several names", async () => {
-  for (const wrong of ["5", "0/5", "6/5", "1/0", "1/10001", "a/b", "1/5/6"]) {
-    const { code, err } = await run(["build", "--permits", wrong]);
-    expect({ code, err }).toEqual({ code: 64, err: expect.stringContaining("--permits must be n/k") });
-  }
-  const several = await run(["build", "test", "--permits", "1/5"]);
-  expect(several).toMatchObject({ code: 64, err: expect.stringContaining("--permits takes one semaphore, not 2") });
-});

@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { etcdUrl } from "./doctor/etcd-situations.ts";
 import { queryMysql, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
-import { busyMachineFolder, killLater, runCli, startCli } from "./support/program.ts";
+import { busyMachineFolder, holdLock, killLater, runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 afterAll(stopSharedDatabase);
@@ -63,10 +63,7 @@ const stores: readonly (readonly [kind: string, start: () => Promise<Store>])[] 
 test.each(stores)("run: locks over %s, and inspect, list and release show and free the lock", async (_, start) => {
   const { url, name, prefix } = await start();
   const env = { HOLDFAST_NODES: url };
-  const command = ["sh", "-c", "echo $HOLDFAST_FENCE; read x"];
-  const holder = startCli(["run", "b", "a'b\u00e9", "--label", "alice", "--", ...command], { env });
-  await holder.prints("\n");
-  const fence = holder.out().trim();
+  const { fence, owner, end } = await holdLock(["b", "a'b\u00e9", "--label", "alice"], env);
   const inspected = await runCli(["inspect", "b"], { env });
   expect(inspected.out).toMatch(new RegExp(`^b is held by alice\n[^]*\n${name} +alice +\\d+s +${fence}\n$`));
   const rival = await runCli(["run", "b", "--no-wait", "--", "true"], { env });
@@ -79,11 +76,9 @@ test.each(stores)("run: locks over %s, and inspect, list and release show and fr
   );
   expect((await runCli(["list", "[b-z]", "--json"], { env })).out).toContain('"locks":[{"resource":"b"');
 
-  const [owner] = /alice:[0-9a-f]{32}/.exec(inspected.out) ?? [""];
   const released = await runCli(["release", "b", "--owner", owner, "--yes"], { env });
   expect(released).toMatchObject({ code: 0, out: expect.stringContaining("released") });
-  holder.write("\n");
-  await holder.ended;
+  await end();
   expect(await runCli(["list"], { env })).toEqual({ code: 0, out: "", err: `holdfast: no locks match ${prefix}*\n` });
 });
 

@@ -47,18 +47,3 @@ test("run --ticket: runs nothing for a ticket that was adopted before", async ()
   expect(err).toContain("could not adopt twice: the ticket has ended");
   expect(await run(["--ticket", ticket, "-E", "9"])).toMatchObject({ code: 9 });
 });
-
-test("run --ticket: refuses what is not a ticket, and options that the ticket determines", async () => {
-  const cases: [args: readonly string[], message: string][] = [
-    [["--ticket", "secret"], "--ticket must be a text that lock.transfer() returned"],
-    [["x", "--ticket", "secret"], "--ticket names the resources: leave them out"],
-    [["--ticket", "secret", "--shared"], "Arguments ticket and shared are mutually exclusive"],
-    [[], "no resource to lock: name it, as in run backup -- ./backup.sh, or pass --ticket"],
-  ];
-  for (const [args, message] of cases) {
-    const { code, err } = await run(args);
-    expect(code).toBe(64);
-    expect(err).toContain(message);
-    expect(err).not.toContain("secret");
-  }
-});

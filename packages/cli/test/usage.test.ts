@@ -37,16 +37,13 @@ async function refusal(call: Promise<unknown>): Promise<string> {
 
 test.each([
   ["lsit", "Did you mean list? See holdfast --help"],
-  ["inspct x --memory", "Did you mean inspect? See holdfast --help"],
   ["frobnicate", "Unknown argument: frobnicate; see holdfast --help"],
   ["-h", "Name a command before its options; see holdfast --help"],
   ["--node redis://:s3cret@a run x -- true", "Name a command before its options; see holdfast --help"],
-  ["run", "no resource to lock: name it"],
+  ["run", "no resource to lock: name it, as in run backup -- ./backup.sh, or pass --ticket"],
   ["run x --memory", "no command to run: write it after --"],
   ["run x --memory true", "no command to run: write it after --"],
   ["run x --memory --", "no command to run: write it after --"],
-  ["run x --memory --frob -- true", "Unknown argument: frob"],
-  ["run x --memory --ttl -- true", "Not enough arguments following: ttl"],
   ["run x --memory --ttl 30 -- true", '--ttl must be a duration such as 500ms, 30s or 2m, not "30"'],
   ["run x --memory --ttl 1s --ttl 2s -- true", "--ttl was given 2 times"],
   [
@@ -54,7 +51,6 @@ test.each([
     "--ttl must be above --node-timeout, 500, not 100 (in ms)",
   ],
   ["run x --memory --max-hold 1s -- true", "--max-hold must be at least --ttl, 30000, not 1000 (in ms)"],
-  ["run x --memory --wait 1s --no-wait -- true", "mutually exclusive"],
   ["run x --memory -E 256 -- true", '--conflict-exit-code must be a number from 0 to 255, not "256"'],
   ["run x --memory -E -1 -- true", "conflict-exit-code"],
   ["run x --memory --conflict-exit-code 1.5 -- true", 'not "1.5"'],
@@ -83,6 +79,35 @@ test.each([
   ["list --node redis://a.invalid --limit 0", '--limit must be a number from 1 to 100000, not "0"'],
   ["list --node redis://a.invalid --timeout 10", "--timeout must be a duration"],
   ["release x --memory", "Missing required argument: owner"],
+  ["run --memory --ticket s3cret -- true", "--ticket must be a text that lock.transfer() returned"],
+  ["run x --memory --ticket s3cret -- true", "--ticket names the resources: leave them out"],
+  ["run --memory --ticket s3cret --shared -- true", "Arguments ticket and shared are mutually exclusive"],
+  ["run x --memory --shared --permits 1/2 -- true", "Arguments shared and permits are mutually exclusive"],
+  ["run x y --memory --permits 1/5 -- true", "--permits takes one semaphore, not 2"],
+  ...["5", "0/5", "6/5", "1/0", "1/10001", "a/b", "1/5/6"].map((wrong): [string, string] => {
+    return [`run x --memory --permits ${wrong} -- true`, "--permits must be n/k"];
+  }),
+  ["lead x --memory", "no command to run: write it after --, as in lead scheduler -- ./scheduler"],
+  ["lead x y --memory -- true", "Unknown argument: y"],
+  ["lead x --memory --wait 1s -- true", "Unknown argument: wait"],
+  ["lead x --memory --ttl 3s --max-hold 1s -- true", "--max-hold must be at least --ttl, 3000"],
+  ...["seven", "0", "1.5", "99999999999999999999"].map((wrong): [string, string] => {
+    return [`verify x me ${wrong} --memory`, "a fence must be a positive integer below 2^53"];
+  }),
+  ["doctor --memory", "--memory has no servers to inspect"],
+  ["doctor --node a.invalid --require perfection", 'Given: "perfection"'],
+  ["doctor --node a.invalid --ttl 100ms --node-timeout 1s", "--node-timeout"],
+  ["check x --clocks-differ 5", "--clocks-differ must be a duration"],
+  ["create-table --node a.invalid", "none of the servers needs a table"],
+  ["guard --column lock", "name the tables to guard with --table"],
+  ["guard --table a", "name the lock of each row with one of --column, --name and --expression"],
+  ["guard --table a --column b --name c", "with one of --column, --name and --expression"],
+  ["guard --table a.b.c --name c", '--table must be a name or schema.name, not "a.b.c"'],
+  ["guard --table a --name c --check", "mutually exclusive"],
+  ["guard --table a --name c --json", "json -> check"],
+  ["guard --table a --name b --name c", "--name was given 2 times"],
+  ["guard --check --node a.invalid", "name one database with --node postgres://"],
+  ["guard --check --node postgres://a.invalid/b --node postgres://a.invalid/c", "name one database with --node"],
 ])("holdfast %s is a usage error", async (line, why) => {
   expect(await refusal(runCommandLine(line.split(" ")))).toContain(why);
 });
@@ -91,6 +116,8 @@ test.each([
   [[], "Name a command; see holdfast --help"],
   [["run", "", "--memory", "--", "true"], "a resource must not be an empty string"],
   [["run", "x", "--memory", "--label", "", "--", "true"], "--label must be 1 to 100 printable characters"],
+  [["lead", "x", "--memory", "--label", "\n", "--", "true"], "--label must be 1 to 100 printable characters"],
+  [["guard", "--table", "", "--name", "c"], "table must have 1 to 63 bytes"],
 ])("holdfast %j is a usage error", async (args, why) => {
   expect(await refusal(runCommandLine(args))).toContain(why);
 });

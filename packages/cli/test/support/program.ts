@@ -132,6 +132,26 @@ export async function lockOnce(
   return { code, err, ...(code === 0 && { fence: Number(out) }) };
 }
 
+/** A command under a lock that works until it is told to end. */
+export interface Holder {
+  readonly owner: string;
+  readonly fence: string;
+  end(): Promise<Outcome>;
+}
+
+/** Starts `holdfast run` with these words, and returns when its command runs. */
+export async function holdLock(words: readonly string[], env: NonNullable<StartOptions["env"]>): Promise<Holder> {
+  const command = ["sh", "-c", 'echo "$HOLDFAST_OWNER $HOLDFAST_FENCE"; read line'];
+  const cli = startCli(["run", ...words, "--", ...command], { env });
+  await cli.prints("\n");
+  const [owner = "", fence = ""] = cli.out().trim().split(" ");
+  const end = () => {
+    cli.write("\n");
+    return cli.ended;
+  };
+  return { owner, fence, end };
+}
+
 /** Runs `holdfast` in a process to its end, with empty standard input. */
 export async function runProcess(args: readonly string[], options: StartOptions = {}): Promise<Outcome> {
   const cli = options.isAlone
