@@ -85,8 +85,12 @@ test("judge() compares the counters of servers of one kind, because Redis keeps 
   const { servers, ...facts } = factsWith({}, {}, { counters: 5 });
   const [redis, other, few] = servers as [ServerFacts, ServerFacts, ServerFacts];
   const fileSystem = { name: "ext4", isRemote: false, isInMemory: false, freeBytes: 1e12 };
-  const file = { identity: "", mode: 0o600, fileSystem };
-  const sqlite: SqliteView = { kind: "sqlite", latency: null, clock: null, lockFailure: null, ...file };
+  const { summary } = view;
+  const sqlite: SqliteView = {
+    ...{ kind: "sqlite", latency: null, clock: null, lockFailure: null, summary },
+    mode: 0o600,
+    fileSystem,
+  };
   const asSqlite = (server: ServerFacts): ServerFacts => ({ ...server, view: sqlite });
   expect(codes({ ...facts, servers: [asSqlite(redis), asSqlite(other), few] })).not.toContain("needs-heal");
   expect(codes({ ...facts, servers: [asSqlite(redis), other, few] })).toContain("needs-heal");

@@ -2,8 +2,8 @@ import { lockNames } from "@holdfast/redis";
 import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import type { Report } from "../src/doctor/judge.ts";
 import { renderReport } from "../src/doctor/render.ts";
-import type { Report } from "../src/doctor/report.ts";
 import type { RedisView } from "../src/servers/redis/examine-redis.ts";
 import { examineServers, refusingUrl, send, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
 

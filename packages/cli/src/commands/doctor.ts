@@ -1,7 +1,8 @@
 import { type Command, serverCommand } from "../command.ts";
+import { examine } from "../doctor/collect.ts";
 import { levels } from "../doctor/finding-kind.ts";
+import type { Report } from "../doctor/judge.ts";
 import { renderReport, terminalOf } from "../doctor/render.ts";
-import { examine, type Report } from "../doctor/report.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { json, oneOf } from "../options/option.ts";
 import { print } from "../output/print.ts";

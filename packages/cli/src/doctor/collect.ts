@@ -4,8 +4,10 @@ import type { ServerOptions } from "../options/server-options.ts";
 import type { ExamineOptions, Server } from "../servers/server.ts";
 import { within } from "../within.ts";
 import type { Facts, ServerFacts, Stored } from "./facts.ts";
+import type { Level } from "./finding-kind.ts";
+import { type Report, reportOf } from "./judge.ts";
 
-/** The options of {@link collectFacts}. */
+/** The options of {@link examine}. */
 export interface CollectOptions
   extends Pick<ServerOptions, "joint" | "generation" | "ttlMs" | "restartGuardMs">,
     Partial<Omit<ExamineOptions, "epoch">> {
@@ -17,21 +19,18 @@ export interface CollectOptions
 const serverTimeoutMs = 20_000;
 
 /**
- * Collects the facts of all servers concurrently, with sequential requests to each. Always ends, whatever the servers
- * do.
+ * Collects the facts of all servers concurrently, with sequential requests to each, and judges them. Always ends, whatever
+ * the servers do, and leaves no keys behind.
  */
-export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
+export async function examine(servers: readonly Server[], options: CollectOptions, required: Level): Promise<Report> {
   const { joint = null, generation, ttlMs, nodeTimeoutMs, restartGuardMs } = options;
-  const nodes = servers.map(({ node }) => node);
-  return {
+  const suggestedNodeTimeoutMs = Math.max(0, ...servers.map(({ node }) => node.suggestedTimeoutMs ?? 0));
+  const settings = { joint, generation, ttlMs, nodeTimeoutMs, suggestedNodeTimeoutMs, restartGuardMs };
+  const facts: Facts = {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
-    joint,
-    generation,
-    ttlMs,
-    nodeTimeoutMs,
-    suggestedNodeTimeoutMs: Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs)),
-    restartGuardMs,
+    ...settings,
   };
+  return reportOf(facts, required);
 }
 
 async function collectFrom(server: Server, options: CollectOptions): Promise<ServerFacts> {

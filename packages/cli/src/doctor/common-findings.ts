@@ -1,11 +1,16 @@
 /** The findings that servers of several kinds share. */
 import { shortMs } from "../output/format.ts";
-import type { CommonCode, CommonRules, FindingKind } from "./finding-kind.ts";
+import type { ServerView } from "./facts.ts";
+import type { FindingKind, Findings, Rule } from "./finding-kind.ts";
 
 /**
  * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
  */
 export const clockDifferenceMaxMs = 500;
+
+type CommonCode =
+  | ("unreachable" | "cannot-lock" | "permissions-missing" | "version-unsupported")
+  | ("clock-differs" | "hidden" | "unencrypted" | "no-password");
 
 /** The kinds of findings. */
 export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
@@ -62,8 +67,16 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
   },
 };
 
-/** The rules that need to know nothing about the kind of server. */
-export const commonRules: CommonRules = {
+/** Returns these findings with the rules of one kind of server. */
+export function commonFindings<View extends ServerView>(
+  rules: Readonly<Partial<Record<CommonCode, Rule<View>>>>,
+): Findings<View> {
+  const codes = Object.keys(rules) as CommonCode[];
+  return Object.fromEntries(codes.map((code) => [code, { ...commonKinds[code], rule: rules[code] as Rule<View> }]));
+}
+
+/** Those whose rules need to know nothing about the kind of server. */
+export const findingsOfAll: Findings<ServerView> = commonFindings({
   "clock-differs": ({ clock }) => {
     if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMaxMs) return null;
     const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];
@@ -72,4 +85,4 @@ export const commonRules: CommonRules = {
 
   unencrypted: (_, __, { address }) =>
     !address.isTls && address.machine !== null && address.machine !== "local" ? "is connected to without TLS" : null,
-};
+});

@@ -52,6 +52,20 @@ export interface ServerView {
   readonly clock: ClockFacts | null;
   /** The reason why a trial lock could not be acquired, extended and released; null if it could. */
   readonly lockFailure: string | null;
+  readonly summary: Summary;
+}
+
+/** What the report shows about a server of any kind. Null if the user may not see it. */
+export interface Summary {
+  /** A value that no other server has. */
+  readonly identity: string | null;
+  /** The product and its version. */
+  readonly version: string | null;
+  readonly uptimeMs: number | null;
+  /** When it writes to disk. */
+  readonly onDisk: string | null;
+  /** The number of servers that take its place together, if there are several. */
+  readonly members?: number;
 }
 
 /** The latency of sequential requests, in milliseconds. */

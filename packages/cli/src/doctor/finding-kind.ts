@@ -31,40 +31,6 @@ export type Rule<View extends ServerView = ServerView> = (
 /** The findings about a server that replies, by code: each with its rule. */
 export type Findings<View extends ServerView> = Readonly<Record<string, FindingKind & { readonly rule: Rule<View> }>>;
 
-/** The codes of the findings that servers of several kinds share. */
-export type CommonCode =
-  | "unreachable"
-  | "cannot-lock"
-  | "permissions-missing"
-  | "version-unsupported"
-  | "clock-differs"
-  | "hidden"
-  | "unencrypted"
-  | "no-password";
-
-/** The rules of one kind of server for these findings, by code. */
-export type CommonRules<View extends ServerView = ServerView> = Readonly<Partial<Record<CommonCode, Rule<View>>>>;
-
-/** What the report shows about a server of any kind. Null if the user may not see it. */
-export interface Summary {
-  /** A value that no other server has. */
-  readonly identity: string | null;
-  /** The product and its version. */
-  readonly version: string | null;
-  readonly uptimeMs: number | null;
-  /** When it writes to disk. */
-  readonly onDisk: string | null;
-  /** The number of servers that take its place together, if there are several. */
-  readonly members?: number;
-}
-
-/** The part of the doctor that knows one kind of server. */
-export interface Specialist<View extends ServerView = ServerView> {
-  readonly findings: Findings<View>;
-  readonly commonRules: CommonRules<View>;
-  summarize(view: View): Summary;
-}
-
 /** The levels of guarantees. Each level includes the one before it. */
 export const levels = ["efficiency", "exclusion", "fenced"] as const;
 

@@ -1,10 +1,15 @@
+import { etcdFindings } from "../servers/etcd/etcd-findings.ts";
+import { mysqlFindings } from "../servers/mysql/mysql-findings.ts";
+import { postgresFindings } from "../servers/postgres/postgres-findings.ts";
+import { redisFindings } from "../servers/redis/redis-findings.ts";
 import { setsOf, spareOf } from "../servers/sets.ts";
+import { sqliteFindings } from "../servers/sqlite/sqlite-findings.ts";
 import { changeFindings } from "./change-findings.ts";
-import { commonKinds, commonRules } from "./common-findings.ts";
-import type { Facts, ServerFacts } from "./facts.ts";
+import { commonKinds, findingsOfAll } from "./common-findings.ts";
+import type { Facts, KindName, ServerFacts, ServerView } from "./facts.ts";
 import {
-  type CommonCode,
   type FindingKind,
+  type Findings,
   isAtMost,
   type Level,
   levels,
@@ -12,7 +17,15 @@ import {
   severities,
 } from "./finding-kind.ts";
 import { recommendedNodeTimeoutMs, setFindings } from "./set-findings.ts";
-import { specialistFor, specialists } from "./specialists.ts";
+
+/** The findings about servers of one kind. */
+const findingsByKind: Readonly<Record<KindName, Findings<never>>> = {
+  redis: redisFindings,
+  postgres: postgresFindings,
+  mysql: mysqlFindings,
+  etcd: etcdFindings,
+  sqlite: sqliteFindings,
+};
 
 /** A finding about the servers. */
 export interface Finding {
@@ -40,6 +53,20 @@ export interface Diagnosis {
   readonly recommendedNodeTimeoutMs: number | null;
   /** All findings by severity, the worst first, then in the order of the catalogue. */
   readonly findings: readonly Finding[];
+}
+
+/** The complete report of the doctor, as `--json` prints it. Durations are in milliseconds. */
+export interface Report extends Diagnosis, Facts {
+  /** The required level. */
+  readonly required: Level;
+  /** Whether the required level is reached. */
+  readonly ok: boolean;
+}
+
+/** Returns the report about the facts. */
+export function reportOf(facts: Facts, required: Level): Report {
+  const diagnosis = judge(facts);
+  return { ok: findingsAgainst(required, diagnosis.findings).length === 0, required, ...diagnosis, ...facts };
 }
 
 /** Draws conclusions from the facts. The result depends on the facts alone. */
@@ -71,12 +98,8 @@ function findingsOfSet(facts: Facts): Finding[] {
 function findingsOf(server: ServerFacts, facts: Facts): Finding[] {
   const { name, view, failure } = server;
   if (view === null) return finding("unreachable", commonKinds.unreachable, name, `cannot be used: ${failure}`);
-  const specialist = specialistFor(view);
-  const shared = Object.entries({ ...commonRules, ...specialist.commonRules }).map(([code, rule]) => {
-    return [code, { ...commonKinds[code as CommonCode], rule }] as const;
-  });
-  const checked = [...shared, ...Object.entries({ ...changeFindings, ...specialist.findings })];
-  return checked.flatMap(([code, kind]) => finding(code, kind, name, kind.rule(view, facts, server)));
+  const checked = { ...findingsOfAll, ...changeFindings, ...(findingsByKind[view.kind] as Findings<ServerView>) };
+  return Object.entries(checked).flatMap(([code, kind]) => finding(code, kind, name, kind.rule(view, facts, server)));
 }
 
 function finding(code: string, kind: FindingKind, server: string | null, message: string | null): Finding[] {
@@ -88,7 +111,7 @@ function finding(code: string, kind: FindingKind, server: string | null, message
 /** All kinds of findings, by code. Findings of equal severity are reported in this order. */
 export const kinds: Readonly<Record<string, FindingKind>> = Object.assign(
   {},
-  ...[setFindings, commonKinds, changeFindings, ...Object.values(specialists).map(({ findings }) => findings)],
+  ...[setFindings, commonKinds, changeFindings, ...Object.values(findingsByKind)],
 );
 const codes = Object.keys(kinds);
 

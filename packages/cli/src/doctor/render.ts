@@ -3,11 +3,9 @@ import { stripVTControlCharacters } from "node:util";
 import { listed, longMs, shortMs, wrapped } from "../output/format.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
+import type { ClockFacts, ServerFacts } from "./facts.ts";
 import { type Level, levelDescriptions, levels } from "./finding-kind.ts";
-import { type Finding, findingsAgainst } from "./judge.ts";
-import type { Report } from "./report.ts";
-import { summaryOf } from "./specialists.ts";
+import { type Finding, findingsAgainst, type Report } from "./judge.ts";
 
 /** Formats the report for people. */
 export function renderReport(report: Report, terminal: Terminal): string {
@@ -120,12 +118,9 @@ function renderServers(servers: readonly ServerFacts[], { width, isUnicode }: Te
 }
 
 function cellsOf({ view }: ServerFacts): string[] {
-  return view === null ? [colors.red("cannot be used")] : seenOf(view);
-}
-
-function seenOf(view: ServerView): string[] {
-  const { latency, clock } = view;
-  const { version, uptimeMs, onDisk } = summaryOf(view);
+  if (view === null) return [colors.red("cannot be used")];
+  const { latency, clock, summary } = view;
+  const { version, uptimeMs, onDisk } = summary;
   const unknown = "?";
   return [
     printable(version ?? unknown),

@@ -3,7 +3,6 @@ import { quorumOf, setsOf } from "../servers/sets.ts";
 import { clockDifferenceMaxMs } from "./common-findings.ts";
 import type { ClockFacts, Facts, ServerFacts } from "./facts.ts";
 import type { FindingKind } from "./finding-kind.ts";
-import { summaryOf } from "./specialists.ts";
 
 /** A rule about all servers together: returns a message, or null if there is nothing to report. */
 type Rule = (facts: Facts) => string | null;
@@ -31,7 +30,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     when: "a server is named twice, by two addresses or databases",
     remedy: "Name it once: one server must not vote twice.",
     rule: ({ servers }) => {
-      const identities = servers.map(({ name, view }) => [view && summaryOf(view).identity, name] as const);
+      const identities = servers.map(({ name, view }) => [view?.summary.identity, name] as const);
       const twice = [...groups(identities).values()].filter((names) => names.length > 1);
       return twice.length > 0
         ? twice.map((names) => `the addresses ${listed(names)} are of one server`).join("; ")
@@ -111,7 +110,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
       "one is down.",
     rule: ofEachSet(([server, ...others]) => {
       if (server === undefined || others.length > 0) return null;
-      const { members = 1 } = server.view === null ? {} : summaryOf(server.view);
+      const { members = 1 } = server.view?.summary ?? {};
       return members === 1 ? "there is one server: none may fail" : null;
     }),
   },
@@ -132,7 +131,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     when: "the servers have different versions",
     remedy: "Upgrade the older ones, unless an upgrade is in progress.",
     rule: ({ servers }) => {
-      const versions = groups(servers.map(({ view }) => [view && summaryOf(view).version, view?.kind ?? ""] as const));
+      const versions = groups(servers.map(({ view }) => [view?.summary.version, view?.kind ?? ""] as const));
       const kinds = [...versions.values()].map(([kind]) => kind);
       const differing = [...versions.keys()].filter(
         (_, index) => kinds.filter((kind) => kind === kinds[index]).length > 1,
@@ -171,7 +170,7 @@ function votersOf(servers: readonly ServerFacts[]): number {
 }
 
 /** Returns the values by key. Those without a key are left out. */
-function groups(entries: readonly (readonly [key: string | null, value: string])[]): Map<string, string[]> {
+function groups(entries: readonly (readonly [key: string | null | undefined, value: string])[]): Map<string, string[]> {
   const map = new Map<string, string[]>();
   for (const [key, value] of entries) if (key) map.set(key, [...(map.get(key) ?? []), value]);
   return map;

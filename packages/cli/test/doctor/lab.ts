@@ -10,9 +10,9 @@ import { eventually } from "@holdfast/redis-testkit/timing";
 import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTamperingProxy } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
-import type { CollectOptions } from "../../src/doctor/collect.ts";
+import { type CollectOptions, examine } from "../../src/doctor/collect.ts";
 import type { Level } from "../../src/doctor/finding-kind.ts";
-import { examine, type Report } from "../../src/doctor/report.ts";
+import type { Report } from "../../src/doctor/judge.ts";
 import type { ServerOptions } from "../../src/options/server-options.ts";
 import { closeServers, openServers, parseServerAddress } from "../../src/servers/servers.ts";
 

@@ -1,8 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { judge } from "../../src/doctor/judge.ts";
-import type { Report } from "../../src/doctor/report.ts";
+import { judge, type Report } from "../../src/doctor/judge.ts";
 import type { FileSystem, SqliteView } from "../../src/servers/sqlite/sqlite-findings.ts";
 import { withNode } from "../support/files.ts";
 import { packageFolder } from "../support/program.ts";

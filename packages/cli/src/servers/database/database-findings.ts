@@ -1,6 +1,7 @@
 /** What the doctor may find about a database of any kind that has a table of locks. */
+import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { CommonRules, FindingKind, Findings, Rule } from "../../doctor/finding-kind.ts";
+import type { Findings, Rule } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
 import type { TableFacts } from "./database-server.ts";
 
@@ -19,43 +20,45 @@ export interface DatabaseView extends ServerView {
 
 /** The rules of one kind of database. */
 export interface DatabaseRules<View extends DatabaseView> {
+  readonly "version-unsupported": Rule<View>;
+  readonly hidden: Rule<View>;
   readonly "read-only": Rule<View>;
   readonly "loses-commits": Rule<View>;
   readonly "standby-behind": Rule<View>;
 }
 
-const kinds: Readonly<Record<keyof DatabaseRules<never>, FindingKind>> = {
-  "read-only": {
-    severity: "error",
-    level: "exclusion",
-    when: "it is a standby or a replica, or its transactions are read-only",
-    remedy: "Use the primary, and a user whose transactions may write.",
-  },
-  "loses-commits": {
-    severity: "warning",
-    level: "exclusion",
-    when:
-      "it may lose what it has confirmed in a crash (in PostgreSQL, `fsync`, `full_page_writes` or `synchronous_commit` " +
-      "is off; in MySQL, `innodb_flush_log_at_trx_commit` or, with a binary log, `sync_binlog` is not 1)",
-    remedy:
-      "Set fsync, full_page_writes and synchronous_commit to on, the last one at least for the user of the locks; in " +
-      "MySQL and MariaDB, innodb_flush_log_at_trx_commit and sync_binlog to 1.",
-  },
-  "standby-behind": {
-    severity: "warning",
-    level: "exclusion",
-    when: "it has standbys or replicas, and a commit waits for none of them: a failover forgets the latest claims and counters",
-    remedy:
-      "Never promote one of them; or set synchronous_standby_names, and synchronous_commit to on, in PostgreSQL, and " +
-      "use a cluster of Galera or group replication in MySQL and MariaDB.",
-  },
-};
-
-/** Returns the findings about a kind of database, with its rules. */
-export function databaseFindings<View extends DatabaseView>(rules: DatabaseRules<View>): Findings<View> {
-  const own = (code: keyof DatabaseRules<View>) => ({ [code]: { ...kinds[code], rule: rules[code] } });
+/**
+ * Returns the findings about a kind of database.
+ *
+ * @param explanations the rules, apart from those here, that explain why a trial lock fails
+ */
+export function databaseFindings<View extends DatabaseView>(
+  rules: DatabaseRules<View>,
+  explanations: readonly Rule<View>[] = [],
+): Findings<View> {
+  const explaining = [rules["version-unsupported"], rules["read-only"], ...explanations];
   return {
-    ...own("read-only"),
+    ...commonFindings<View>({
+      "version-unsupported": rules["version-unsupported"],
+      hidden: rules.hidden,
+      "permissions-missing": ({ table }) =>
+        table !== null && table.missingPrivileges.length > 0
+          ? `denies its user permissions that locks need: ${table.missingPrivileges.join(", ")}`
+          : null,
+      "cannot-lock": (view, ...context) => {
+        const { lockFailure, table } = view;
+        const isTableWrong = table === null || table.missingColumns.length + table.missingPrivileges.length > 0;
+        const isExplained = isTableWrong || explaining.some((rule) => rule(view, ...context) !== null);
+        return lockFailure === null || isExplained ? null : `failed a trial lock: ${lockFailure}`;
+      },
+    }),
+    "read-only": {
+      severity: "error",
+      level: "exclusion",
+      when: "it is a standby or a replica, or its transactions are read-only",
+      remedy: "Use the primary, and a user whose transactions may write.",
+      rule: rules["read-only"],
+    },
     "table-missing": {
       severity: "error",
       level: "exclusion",
@@ -73,8 +76,26 @@ export function databaseFindings<View extends DatabaseView>(rules: DatabaseRules
           ? `has a table of locks without ${listed(table.missingColumns)}`
           : null,
     },
-    ...own("loses-commits"),
-    ...own("standby-behind"),
+    "loses-commits": {
+      severity: "warning",
+      level: "exclusion",
+      when:
+        "it may lose what it has confirmed in a crash (in PostgreSQL, `fsync`, `full_page_writes` or `synchronous_commit` " +
+        "is off; in MySQL, `innodb_flush_log_at_trx_commit` or, with a binary log, `sync_binlog` is not 1)",
+      remedy:
+        "Set fsync, full_page_writes and synchronous_commit to on, the last one at least for the user of the locks; in " +
+        "MySQL and MariaDB, innodb_flush_log_at_trx_commit and sync_binlog to 1.",
+      rule: rules["loses-commits"],
+    },
+    "standby-behind": {
+      severity: "warning",
+      level: "exclusion",
+      when: "it has standbys or replicas, and a commit waits for none of them: a failover forgets the latest claims and counters",
+      remedy:
+        "Never promote one of them; or set synchronous_standby_names, and synchronous_commit to on, in PostgreSQL, and " +
+        "use a cluster of Galera or group replication in MySQL and MariaDB.",
+      rule: rules["standby-behind"],
+    },
     "connections-scarce": {
       severity: "warning",
       level: null,
@@ -82,36 +103,6 @@ export function databaseFindings<View extends DatabaseView>(rules: DatabaseRules
       remedy: "Raise max_connections, or let clients connect through a pooler: without a free connection, locks fail.",
       rule: ({ connections, settings: { connectionsMax } }) =>
         connections > 0.8 * connectionsMax ? `has ${connections} of ${connectionsMax} connections open` : null,
-    },
-  };
-}
-
-/**
- * Returns the rules for the findings that databases share with other kinds.
- *
- * @param oldVersion returns the product and its version if it is not supported
- * @param explanations the other rules, apart from those about the table, that explain why a trial lock fails
- */
-export function databaseRules<View extends DatabaseView>(
-  oldVersion: (view: View) => string | null,
-  explanations: readonly Rule<View>[],
-): CommonRules<View> {
-  return {
-    "permissions-missing": ({ table }) =>
-      table !== null && table.missingPrivileges.length > 0
-        ? `denies its user permissions that locks need: ${table.missingPrivileges.join(", ")}`
-        : null,
-
-    "cannot-lock": (view, ...context) => {
-      const { lockFailure, table } = view;
-      const isTableWrong = table === null || table.missingColumns.length + table.missingPrivileges.length > 0;
-      const isExplained = isTableWrong || [oldVersion, ...explanations].some((rule) => rule(view, ...context) !== null);
-      return lockFailure === null || isExplained ? null : `failed a trial lock: ${lockFailure}`;
-    },
-
-    "version-unsupported": (view) => {
-      const version = oldVersion(view);
-      return version && `runs ${version}`;
     },
   };
 }

@@ -1,13 +1,12 @@
 /** What the doctor may find about an etcd cluster. */
+import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
+import type { Findings } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
 
 /** The observations of an etcd cluster. Everything that its user may not see is null. */
 export interface EtcdView extends ServerView {
   readonly kind: "etcd";
-  /** The cluster's own number. */
-  readonly clusterId: string | null;
   /** The version of the first member that replies. */
   readonly version: string | null;
   /** The number of members. */
@@ -22,7 +21,28 @@ export interface EtcdView extends ServerView {
   readonly hasLogin: boolean | null;
 }
 
-const findings: Findings<EtcdView> = {
+/** The findings about etcd. */
+export const etcdFindings: Findings<EtcdView> = {
+  ...commonFindings<EtcdView>({
+    "cannot-lock": ({ lockFailure, alarms }) =>
+      lockFailure === null || (alarms ?? []).length > 0 ? null : `failed a trial lock: ${lockFailure}`,
+
+    "version-unsupported": ({ version }) => {
+      const [major = 0, minor = 0] = (version ?? "9.9").split(".").map(Number);
+      return major * 100 + minor < 304 ? `runs etcd ${version}` : null;
+    },
+
+    hidden: ({ version, members, alarms }) => {
+      const unseen = [
+        ...(version === null ? ["its version"] : []),
+        ...(members === null ? ["its members"] : []),
+        ...(alarms === null ? ["its alarms"] : []),
+      ];
+      return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
+    },
+
+    "no-password": ({ hasLogin }) => (hasLogin === false ? "accepts clients without a password" : null),
+  }),
   alarm: {
     severity: "error",
     level: "exclusion",
@@ -51,38 +71,4 @@ const findings: Findings<EtcdView> = {
         ? `has ${members} members, ${named} of which ${named === 1 ? "is" : "are"} named`
         : null,
   },
-};
-
-const commonRules: CommonRules<EtcdView> = {
-  "cannot-lock": ({ lockFailure, alarms }) =>
-    lockFailure === null || (alarms ?? []).length > 0 ? null : `failed a trial lock: ${lockFailure}`,
-
-  "version-unsupported": ({ version }) => {
-    const [major = 0, minor = 0] = (version ?? "9.9").split(".").map(Number);
-    return major * 100 + minor < 304 ? `runs etcd ${version}` : null;
-  },
-
-  hidden: ({ version, members, alarms }) => {
-    const unseen = [
-      ...(version === null ? ["its version"] : []),
-      ...(members === null ? ["its members"] : []),
-      ...(alarms === null ? ["its alarms"] : []),
-    ];
-    return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
-  },
-
-  "no-password": ({ hasLogin }) => (hasLogin === false ? "accepts clients without a password" : null),
-};
-
-/** The part of the doctor that knows etcd. */
-export const etcdSpecialist: Specialist<EtcdView> = {
-  findings,
-  commonRules,
-  summarize: ({ clusterId, version, members }) => ({
-    identity: clusterId,
-    version: version && `etcd ${version}`,
-    uptimeMs: null,
-    onDisk: "always",
-    members: members ?? 1,
-  }),
 };

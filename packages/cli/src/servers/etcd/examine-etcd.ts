@@ -30,18 +30,26 @@ export async function examineEtcd(
   const login = await gateway(alive, "auth/status");
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const header = status?.header as { readonly cluster_id?: unknown } | undefined;
+  const version = status === null ? null : String(status.version);
+  const memberCount = Array.isArray(members?.members) ? members.members.length : null;
   return {
     kind: "etcd",
     latency,
     clock: null, // etcd does not report its clock
-    clusterId: header?.cluster_id === undefined ? null : String(header.cluster_id),
-    version: status === null ? null : String(status.version),
-    members: Array.isArray(members?.members) ? members.members.length : null,
+    version,
+    members: memberCount,
     silent,
     named: hosts.length,
     alarms: alarms === null ? null : alarmsIn(alarms),
     hasLogin: hasLogin(login, isAnonymous && lockFailure === null),
     lockFailure,
+    summary: {
+      identity: header?.cluster_id === undefined ? null : String(header.cluster_id),
+      version: version && `etcd ${version}`,
+      uptimeMs: null,
+      onDisk: "always",
+      members: memberCount ?? 1,
+    },
   };
 }
 

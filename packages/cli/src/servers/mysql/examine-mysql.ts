@@ -4,7 +4,7 @@ import { measureClock, trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
 import type { LockTable } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
-import type { MysqlView } from "./mysql-findings.ts";
+import { type MysqlView, onEachCommit, versionOf } from "./mysql-findings.ts";
 
 /** A connected database, and how to use it. */
 export interface MysqlPatient {
@@ -44,26 +44,24 @@ export async function examineMysql({ pool, node, table }: MysqlPatient, options:
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const cluster = status("wsrep_cluster_state_uuid");
   const place = ["server_uuid", "server_uid", "hostname", "port", "datadir"].map((name) => setting(name) ?? "");
+  const settings = {
+    version: setting("version") ?? "",
+    readOnly: setting("read_only") ?? "",
+    transactionReadOnly: setting("transaction_read_only") ?? setting("tx_read_only") ?? "",
+    autocommit: setting("autocommit") ?? "",
+    flushLogAtCommit: setting("innodb_flush_log_at_trx_commit") ?? "",
+    binaryLog: setting("log_bin") ?? "",
+    syncBinaryLog: setting("sync_binlog") ?? "",
+    connectionsMax: Number(setting("max_connections")),
+  };
   return {
-    kind: "mysql",
-    latency,
-    clock,
-    settings: {
-      version: setting("version") ?? "",
-      readOnly: setting("read_only") ?? "",
-      transactionReadOnly: setting("transaction_read_only") ?? setting("tx_read_only") ?? "",
-      autocommit: setting("autocommit") ?? "",
-      flushLogAtCommit: setting("innodb_flush_log_at_trx_commit") ?? "",
-      binaryLog: setting("log_bin") ?? "",
-      syncBinaryLog: setting("sync_binlog") ?? "",
-      connectionsMax: Number(setting("max_connections")),
+    ...{ kind: "mysql", latency, clock, settings, replicas, connections, table: found ?? null, lockFailure },
+    summary: {
+      identity: cluster || place.join(" "), // the members of a Galera cluster have the same
+      version: versionOf(settings).text,
+      uptimeMs: Number(status("uptime")) * 1_000,
+      onDisk: onEachCommit.includes(settings.flushLogAtCommit) ? "always" : "everysec",
+      members: Number(status("wsrep_cluster_size") ?? 0) || 1,
     },
-    identity: cluster || place.join(" "),
-    members: Number(status("wsrep_cluster_size") ?? 0) || 1,
-    uptimeMs: Number(status("uptime")) * 1_000,
-    replicas,
-    connections,
-    table: found ?? null,
-    lockFailure,
   };
 }

@@ -1,16 +1,11 @@
 /** What the doctor may find about a MySQL or MariaDB server. */
-import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
-import { type DatabaseView, databaseFindings, databaseRules } from "../database/database-findings.ts";
+import type { Findings } from "../../doctor/finding-kind.ts";
+import { type DatabaseView, databaseFindings } from "../database/database-findings.ts";
 
 /** The observations of a MySQL or MariaDB server. Everything that its user may not see is null. */
 export interface MysqlView extends DatabaseView {
   readonly kind: "mysql";
   readonly settings: MysqlSettings;
-  /** A value that no other server has; the members of a Galera cluster have the same. */
-  readonly identity: string;
-  /** The number of members of a Galera cluster; 1 for other servers. */
-  readonly members: number;
-  readonly uptimeMs: number;
   /** The number of connected replicas; null if the user may not see it. */
   readonly replicas: number | null;
 }
@@ -38,43 +33,36 @@ const autocommitOff = {
   rule: ({ settings }: MysqlView) => (settings.autocommit === "ON" ? null : "starts sessions without autocommit"),
 } as const;
 
-const findings: Findings<MysqlView> = {
-  ...databaseFindings<MysqlView>({
-    "read-only": readOnly,
-    "loses-commits": ({ settings }) => {
-      const losing = Object.entries(syncing(settings)).filter(([, value]) => value !== "1");
-      if (losing.length === 0) return null;
-      return `may lose claims and counters in a crash (${losing.map((each) => each.join(" ")).join(", ")})`;
+/** The findings about MySQL and MariaDB. */
+export const mysqlFindings: Findings<MysqlView> = {
+  ...databaseFindings<MysqlView>(
+    {
+      "version-unsupported": ({ settings }) => {
+        const { text, isOld } = versionOf(settings);
+        return isOld ? `runs ${text}` : null;
+      },
+      hidden: ({ replicas }) => (replicas === null ? "hides whether it has replicas (PROCESS) from its user" : null),
+      "read-only": ({ settings }) => {
+        if (settings.readOnly !== "OFF") return `is read-only (read_only ${settings.readOnly}), as a replica is`;
+        return settings.transactionReadOnly === "ON" ? "is read-only (transaction_read_only ON)" : null;
+      },
+      "loses-commits": ({ settings }) => {
+        const losing = Object.entries(syncing(settings)).filter(([, value]) => value !== "1");
+        if (losing.length === 0) return null;
+        return `may lose claims and counters in a crash (${losing.map((each) => each.join(" ")).join(", ")})`;
+      },
+      "standby-behind": ({ replicas }) => {
+        if (replicas === null || replicas === 0) return null;
+        return `has ${replicas === 1 ? "a replica" : `${replicas} replicas`} that commits do not wait for`;
+      },
     },
-    "standby-behind": ({ replicas }) => {
-      if (replicas === null || replicas === 0) return null;
-      return `has ${replicas === 1 ? "a replica" : `${replicas} replicas`} that commits do not wait for`;
-    },
-  }),
+    [autocommitOff.rule],
+  ),
   "autocommit-off": autocommitOff,
 };
 
-const commonRules: CommonRules<MysqlView> = {
-  ...databaseRules<MysqlView>(oldVersion, [readOnly, autocommitOff.rule]),
-
-  hidden: ({ replicas }) => (replicas === null ? "hides whether it has replicas (PROCESS) from its user" : null),
-};
-
-/** The part of the doctor that knows MySQL and MariaDB. */
-export const mysqlSpecialist: Specialist<MysqlView> = {
-  findings,
-  commonRules,
-  summarize: ({ identity, members, uptimeMs, settings }) => ({
-    identity,
-    members,
-    version: versionOf(settings).text,
-    uptimeMs,
-    onDisk: onEachCommit.includes(settings.flushLogAtCommit) ? "always" : "everysec",
-  }),
-};
-
 /** The values with which each commit is flushed: MariaDB has an older way, too. */
-const onEachCommit = ["1", "3"];
+export const onEachCommit: readonly string[] = ["1", "3"];
 
 /** Returns the settings that decide whether a commit waits for the disk. */
 function syncing({ flushLogAtCommit, binaryLog, syncBinaryLog }: MysqlSettings): Readonly<Record<string, string>> {
@@ -84,7 +72,11 @@ function syncing({ flushLogAtCommit, binaryLog, syncBinaryLog }: MysqlSettings):
   };
 }
 
-function versionOf({ version }: MysqlSettings): { readonly text: string; readonly isOld: boolean } {
+/** Returns the product with its version, and whether it is not supported. */
+export function versionOf({ version }: Pick<MysqlSettings, "version">): {
+  readonly text: string;
+  readonly isOld: boolean;
+} {
   const [number = ""] = /^[\d.]+/.exec(version) ?? [];
   const [major = 0, minor = 0, patch = 0] = number.split(".").map(Number);
   const isMariaDb = version.includes("MariaDB");
@@ -93,14 +85,4 @@ function versionOf({ version }: MysqlSettings): { readonly text: string; readonl
     text: `${isMariaDb ? "MariaDB" : "MySQL"} ${number}`,
     isOld: major * 10_000 + minor * 100 + patch < oldest,
   };
-}
-
-function oldVersion({ settings }: MysqlView): string | null {
-  const { text, isOld } = versionOf(settings);
-  return isOld ? text : null;
-}
-
-function readOnly({ settings }: MysqlView): string | null {
-  if (settings.readOnly !== "OFF") return `is read-only (read_only ${settings.readOnly}), as a replica is`;
-  return settings.transactionReadOnly === "ON" ? "is read-only (transaction_read_only ON)" : null;
 }

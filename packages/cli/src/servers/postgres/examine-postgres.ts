@@ -69,14 +69,18 @@ export async function examinePostgres(
     latency,
     clock,
     settings,
-    identity: identity?.identity ?? null,
-    uptimeMs: state.uptimeMs,
     isStandby: state.standby,
     standbys: standbysOf(standbys),
     connections: state.connections,
     table: found ?? null,
     notifies,
     lockFailure,
+    summary: {
+      identity: identity?.identity ?? null,
+      version: `PostgreSQL ${settings.version}`,
+      uptimeMs: state.uptimeMs,
+      onDisk: settings.fsync === "off" || settings.synchronousCommit === "off" ? "no" : "always",
+    },
   };
 }
 

@@ -1,15 +1,12 @@
 /** What the doctor may find about a PostgreSQL server. */
-import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
-import { type DatabaseView, databaseFindings, databaseRules } from "../database/database-findings.ts";
+import type { Findings } from "../../doctor/finding-kind.ts";
+import { type DatabaseView, databaseFindings } from "../database/database-findings.ts";
 import type { TableFacts } from "../database/database-server.ts";
 
 /** The observations of a PostgreSQL server. Everything that its user may not see is null. */
 export interface PostgresView extends DatabaseView {
   readonly kind: "postgres";
   readonly settings: Settings;
-  /** A value that no other server has. */
-  readonly identity: string | null;
-  readonly uptimeMs: number;
   readonly isStandby: boolean;
   readonly standbys: Standbys;
   /** The table of the locks; null if it does not exist. */
@@ -41,9 +38,19 @@ export interface Standbys {
   readonly synchronous: number | null;
 }
 
-const findings: Findings<PostgresView> = {
+/** The findings about PostgreSQL. */
+export const postgresFindings: Findings<PostgresView> = {
   ...databaseFindings<PostgresView>({
-    "read-only": readOnly,
+    "version-unsupported": ({ settings: { version, versionNumber } }) =>
+      versionNumber < 130_000 ? `runs PostgreSQL ${version}` : null,
+    hidden: ({ standbys }) =>
+      standbys.count > 0 && standbys.synchronous === null
+        ? "hides whether its standbys are synchronous (pg_read_all_stats) from its user"
+        : null,
+    "read-only": ({ isStandby, settings }) => {
+      if (isStandby) return "is a standby";
+      return settings.readOnly === "on" ? "is read-only (default_transaction_read_only on)" : null;
+    },
     "loses-commits": ({ settings: { fsync, fullPageWrites, synchronousCommit } }) => {
       const off = Object.entries({ fsync, full_page_writes: fullPageWrites, synchronous_commit: synchronousCommit })
         .filter(([, value]) => value === "off")
@@ -82,35 +89,6 @@ const findings: Findings<PostgresView> = {
         : null,
   },
 };
-
-const commonRules: CommonRules<PostgresView> = {
-  ...databaseRules<PostgresView>(
-    ({ settings: { version, versionNumber } }) => (versionNumber < 130_000 ? `PostgreSQL ${version}` : null),
-    [readOnly],
-  ),
-
-  hidden: ({ standbys }) =>
-    standbys.count > 0 && standbys.synchronous === null
-      ? "hides whether its standbys are synchronous (pg_read_all_stats) from its user"
-      : null,
-};
-
-/** The part of the doctor that knows PostgreSQL. */
-export const postgresSpecialist: Specialist<PostgresView> = {
-  findings,
-  commonRules,
-  summarize: ({ identity, uptimeMs, settings: { version, fsync, synchronousCommit } }) => ({
-    identity,
-    version: `PostgreSQL ${version}`,
-    uptimeMs,
-    onDisk: fsync === "off" || synchronousCommit === "off" ? "no" : "always",
-  }),
-};
-
-function readOnly({ isStandby, settings }: PostgresView): string | null {
-  if (isStandby) return "is a standby";
-  return settings.readOnly === "on" ? "is read-only (default_transaction_read_only on)" : null;
-}
 
 /** The facts about a table of PostgreSQL. */
 export interface PostgresTableFacts extends TableFacts {

@@ -31,7 +31,8 @@ export async function examineRedis(
   // A ping that the user may not send is answered with an error, just as fast.
   const latency = await measureLatency(() => ask("PING"), pings);
   const clock = await measureClock(() => readClock(ask));
-  const info = textOf(await ask("INFO"));
+  const infoText = textOf(await ask("INFO"));
+  const info = infoText === null ? null : parseInfo(infoText);
   const appendfsync = await ask("CONFIG", "GET", "appendfsync");
   const pauses = await ask("CONFIG", "GET", "no-appendfsync-on-rewrite");
   const watchers = await ask("PUBSUB", "NUMSUB", "__sentinel__:hello");
@@ -44,16 +45,23 @@ export async function examineRedis(
   const node = makeNode({ prefix, wakeUps: false, verifyServer: false });
   const { lockFailure } = await tryLock(node, resource, { ...options, pings: 1 });
   await removeAll(ask, names);
+  const fsync = appendfsync.ok ? secondOf(appendfsync.value) : null;
   return {
     kind: "redis",
     latency,
     clock,
-    info: info === null ? null : parseInfo(info),
-    appendfsync: appendfsync.ok ? secondOf(appendfsync.value) : null,
+    info,
+    appendfsync: fsync,
     pausesFsync: pauses.ok && secondOf(pauses.value) === "yes",
     sentinels: watchers.ok ? Number(secondOf(watchers.value)) : null,
     access,
     lockFailure,
+    summary: {
+      identity: info?.runId || null,
+      version: info && `${info.product} ${info.version}`,
+      uptimeMs: info?.uptimeMs ?? null,
+      onDisk: info && (info.appendonly ? fsync : "no"),
+    },
   };
 }
 

@@ -1,10 +1,40 @@
 /** What the doctor may find about a Redis or Valkey server. */
+import { commonFindings } from "../../doctor/common-findings.ts";
 import type { Facts } from "../../doctor/facts.ts";
-import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
+import type { Findings } from "../../doctor/finding-kind.ts";
 import { listed, longMs } from "../../output/format.ts";
 import type { RedisView } from "./examine-redis.ts";
 
-const findings: Findings<RedisView> = {
+/** The findings about Redis and Valkey. */
+export const redisFindings: Findings<RedisView> = {
+  ...commonFindings<RedisView>({
+    "cannot-lock": ({ lockFailure, info, access }) => {
+      const isExplained =
+        info?.replicaOf || info?.isCluster || access.missing.length + access.unknownCommands.length > 0;
+      return lockFailure === null || isExplained ? null : `failed a trial lock: ${lockFailure}`;
+    },
+
+    "permissions-missing": ({ access, info }, { restartGuardMs }) => {
+      const missing = [
+        ...access.missing,
+        ...(restartGuardMs > 0 && info === null ? ["+info (for the restart guard)"] : []),
+      ];
+      return missing.length > 0 ? `denies its user permissions that locks need: ${missing.join(" ")}` : null;
+    },
+
+    "version-unsupported": ({ info }) => (info && isOlder(info, 6) ? `runs Redis ${info.version}` : null),
+
+    hidden: ({ info, appendfsync, sentinels }) => {
+      const unseen = [
+        ...(info === null ? ["its role, version and memory (+info)"] : []),
+        ...(info?.appendonly && appendfsync === null ? ["when it writes to disk (+config|get)"] : []),
+        ...(sentinels === null ? ["whether Sentinel monitors it (+pubsub|numsub)"] : []),
+      ];
+      return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
+    },
+
+    "no-password": ({ access }) => (access.isOpen ? "accepts clients without a password" : null),
+  }),
   replica: {
     severity: "error",
     level: "exclusion",
@@ -146,46 +176,6 @@ const findings: Findings<RedisView> = {
         ? `would evict keys if its memory were limited (maxmemory-policy ${info.maxmemoryPolicy})`
         : null,
   },
-};
-
-const commonRules: CommonRules<RedisView> = {
-  "cannot-lock": ({ lockFailure, info, access }) => {
-    const isExplained = info?.replicaOf || info?.isCluster || access.missing.length + access.unknownCommands.length > 0;
-    return lockFailure === null || isExplained ? null : `failed a trial lock: ${lockFailure}`;
-  },
-
-  "permissions-missing": ({ access, info }, { restartGuardMs }) => {
-    const missing = [
-      ...access.missing,
-      ...(restartGuardMs > 0 && info === null ? ["+info (for the restart guard)"] : []),
-    ];
-    return missing.length > 0 ? `denies its user permissions that locks need: ${missing.join(" ")}` : null;
-  },
-
-  "version-unsupported": ({ info }) => (info && isOlder(info, 6) ? `runs Redis ${info.version}` : null),
-
-  hidden: ({ info, appendfsync, sentinels }) => {
-    const unseen = [
-      ...(info === null ? ["its role, version and memory (+info)"] : []),
-      ...(info?.appendonly && appendfsync === null ? ["when it writes to disk (+config|get)"] : []),
-      ...(sentinels === null ? ["whether Sentinel monitors it (+pubsub|numsub)"] : []),
-    ];
-    return unseen.length > 0 ? `hides ${listed(unseen)} from its user` : null;
-  },
-
-  "no-password": ({ access }) => (access.isOpen ? "accepts clients without a password" : null),
-};
-
-/** The part of the doctor that knows Redis and Valkey. */
-export const redisSpecialist: Specialist<RedisView> = {
-  findings,
-  commonRules,
-  summarize: ({ info, appendfsync }) => ({
-    identity: info?.runId || null,
-    version: info && `${info.product} ${info.version}`,
-    uptimeMs: info?.uptimeMs ?? null,
-    onDisk: info && (info.appendonly ? appendfsync : "no"),
-  }),
 };
 
 /** Returns how a server may forget its replies; null if it does not, or does not show. */

@@ -1,12 +1,11 @@
 /** What the doctor may find about a SQLite file. */
+import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { CommonRules, Findings, Specialist } from "../../doctor/finding-kind.ts";
+import type { Findings } from "../../doctor/finding-kind.ts";
 
 /** The observations of a SQLite file. */
 export interface SqliteView extends ServerView {
   readonly kind: "sqlite";
-  /** A value that no other file of this machine has. */
-  readonly identity: string;
   /** The permissions, as the number for `chmod`. */
   readonly mode: number;
   readonly fileSystem: FileSystem;
@@ -27,7 +26,11 @@ export interface FileSystem {
 /** The write-ahead log grows to 4 MB before SQLite reuses it. */
 const freeBytesMin = 16e6;
 
-const findings: Findings<SqliteView> = {
+/** The findings about SQLite files. */
+export const sqliteFindings: Findings<SqliteView> = {
+  ...commonFindings<SqliteView>({
+    "cannot-lock": ({ lockFailure }) => lockFailure && `failed a trial lock: ${lockFailure}`,
+  }),
   "network-file-system": {
     severity: "error",
     level: "exclusion",
@@ -58,20 +61,4 @@ const findings: Findings<SqliteView> = {
     remedy: "Remove the permission with chmod o-w: any program can release locks and write counters.",
     rule: ({ mode }) => ((mode & 0o002) !== 0 ? `may be written to by every user (mode ${mode.toString(8)})` : null),
   },
-};
-
-const commonRules: CommonRules<SqliteView> = {
-  "cannot-lock": ({ lockFailure }) => lockFailure && `failed a trial lock: ${lockFailure}`,
-};
-
-/** The part of the doctor that knows SQLite. */
-export const sqliteSpecialist: Specialist<SqliteView> = {
-  findings,
-  commonRules,
-  summarize: ({ identity, fileSystem: { isInMemory } }) => ({
-    identity,
-    version: "SQLite",
-    uptimeMs: null,
-    onDisk: isInMemory ? "no" : "always",
-  }),
 };

@@ -91,20 +91,25 @@ const fileSystems: Readonly<Record<number, Pick<FileSystem, "name" | "isRemote" 
   2240043254: { name: "ramfs", isRemote: false, isInMemory: true },
 };
 
+const ordinary = { name: null, isRemote: false, isInMemory: false };
+
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 async function examineSqlite(node: LockNode, path: string, options: ExamineOptions): Promise<SqliteView> {
   const { mode, dev, ino } = await within(options.answerTimeoutMs, stat(path));
   const { type, bavail, bsize } = await within(options.answerTimeoutMs, statfs(path));
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
-  const known = process.platform === "linux" ? fileSystems[type >>> 0] : undefined;
+  const known = (process.platform === "linux" && fileSystems[type >>> 0]) || ordinary;
   return {
     kind: "sqlite",
     latency,
     clock: { aheadMs: 0, uncertaintyMs: 0 }, // it is the clock of this machine
-    identity: `${dev} ${ino}`,
     mode: mode & 0o777,
-    fileSystem: { ...(known ?? { name: null, isRemote: false, isInMemory: false }), freeBytes: bavail * bsize },
+    fileSystem: { ...known, freeBytes: bavail * bsize },
     lockFailure,
+    summary: {
+      ...{ identity: `${dev} ${ino}`, version: "SQLite", uptimeMs: null },
+      onDisk: known.isInMemory ? "no" : "always",
+    },
   };
 }
 
