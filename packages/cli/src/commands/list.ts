@@ -5,12 +5,13 @@ import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionRecord, ownersOn, problemOf, timeOf } from "../inspect/inspection-report.ts";
 import { duration, json, withDefault, word } from "../options/option.ts";
-import { listed } from "../output/format.ts";
+import { listed, longMs } from "../output/format.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
-import type { SearchOptions, Server, ServerSearch } from "../servers/server.ts";
+import type { Server } from "../servers/server.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
+import { within } from "../within.ts";
 
 const limitMax = 100_000;
 /** The number of resources to inspect concurrently. */
@@ -125,17 +126,52 @@ export interface SearchResult {
 }
 
 /** The search of one server. */
-export interface NamedSearch extends ServerSearch {
+export interface NamedSearch {
   readonly node: string;
+  readonly resources: ReadonlySet<string>;
+  /** The reason why the search is incomplete, or null. */
+  readonly error: Error | null;
+}
+
+/** What to search for. */
+export interface SearchOptions {
+  /** A glob for resources, in the syntax of Redis. */
+  readonly pattern: string;
+  /** The search may end after more resources than this. */
+  readonly limit: number;
+  /** The timeout of the whole search, in milliseconds. */
+  readonly searchTimeoutMs: number;
+  /** The timeout of each reply, in milliseconds. */
+  readonly nodeTimeoutMs: number;
 }
 
 /** Searches all servers concurrently. Always ends, whatever the servers do. */
 export async function findResources(servers: readonly Server[], options: SearchOptions): Promise<SearchResult> {
-  const searches = await Promise.all(
-    servers.map(async (server) => ({ node: server.name, ...(await server.search(options)) })),
-  );
+  const searches = await Promise.all(servers.map((server) => search(server, options)));
   const all = [...new Set(searches.flatMap(({ resources }) => [...resources]))].sort();
   return { resources: all.slice(0, options.limit), isCut: all.length > options.limit, searches };
+}
+
+async function search(
+  server: Server,
+  { pattern, limit, searchTimeoutMs, nodeTimeoutMs }: SearchOptions,
+): Promise<NamedSearch> {
+  const resources = new Set<string>();
+  const late = `the search took longer than ${longMs(searchTimeoutMs)}`;
+  const deadlineMs = performance.now() + searchTimeoutMs;
+  const read = async (): Promise<void> => {
+    for await (const resource of server.list(pattern, nodeTimeoutMs)) {
+      if (performance.now() > deadlineMs) throw new Error(late);
+      resources.add(resource);
+      // One more than the limit shows that there are more.
+      if (resources.size > limit) return;
+    }
+  };
+  const found = { node: server.name, resources };
+  return within(searchTimeoutMs, read(), late).then(
+    () => ({ ...found, error: null }),
+    (error: Error) => ({ ...found, error }),
+  );
 }
 
 /**

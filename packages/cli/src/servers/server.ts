@@ -4,8 +4,6 @@ import { networkInterfaces } from "node:os";
 import type { LockNode } from "@holdfast/core";
 import type { AddressFacts, ServerView } from "../doctor/facts.ts";
 import { UsageError } from "../exit-codes.ts";
-import { longMs } from "../output/format.ts";
-import { within } from "../within.ts";
 
 /** A server that votes on locks, or the cluster or file that takes its place. */
 export interface Server {
@@ -21,8 +19,13 @@ export interface Server {
   connectionError(): Error | undefined;
   /** Whether the address is wrong, so that no retry can help: for example TLS for a port without it. */
   isMisaddressed(): boolean;
-  /** Searches the server for locked resources. Always ends, and never rejects. */
-  search(options: SearchOptions): Promise<ServerSearch>;
+  /**
+   * Lists the locked resources.
+   *
+   * @param pattern a glob in the syntax of Redis
+   * @param nodeTimeoutMs the timeout of each reply, in milliseconds, where the node has none of its own
+   */
+  list(pattern: string, nodeTimeoutMs: number): AsyncIterable<string>;
   /** Describes the location of the server, after a connection. */
   address(): AddressFacts;
   /**
@@ -37,25 +40,6 @@ export interface Server {
   readonly guards?: GuardList;
   /** Closes the node and the connections. Afterwards they do not keep the process alive. */
   close(): Promise<void>;
-}
-
-/** The options of {@link Server.search}. */
-export interface SearchOptions {
-  /** A glob for resources, in the syntax of Redis. */
-  readonly pattern: string;
-  /** The search may end after more resources than this. */
-  readonly limit: number;
-  /** The timeout of the whole search, in milliseconds. */
-  readonly searchTimeoutMs: number;
-  /** The timeout of each reply, in milliseconds. */
-  readonly nodeTimeoutMs: number;
-}
-
-/** The result of {@link Server.search}. */
-export interface ServerSearch {
-  readonly resources: ReadonlySet<string>;
-  /** The reason why the search is incomplete, or null. */
-  readonly error: Error | null;
 }
 
 /** The options of {@link Server.examine}. */
@@ -181,28 +165,47 @@ export async function loadDriver<T>(what: string, packages: readonly string[], l
   }
 }
 
-/** Searches a server whose node lists the held resources. See `Server.search`. */
-export async function searchList(
-  list: AsyncIterable<string>,
-  { pattern, limit, searchTimeoutMs }: SearchOptions,
-): Promise<ServerSearch> {
-  const expression = globExpression(pattern);
-  const resources = new Set<string>();
-  const read = async (): Promise<void> => {
-    const deadlineMs = performance.now() + searchTimeoutMs;
-    for await (const resource of list) {
-      if (performance.now() > deadlineMs) return;
-      if (expression.test(resource)) resources.add(resource);
-      // One more than the limit shows that there are more.
-      if (resources.size > limit) return;
+/** A server whose node lists the locked resources itself. */
+interface Listing extends Pick<Server, "address" | "examine" | "close">, Partial<Pick<Server, "table" | "guards">> {
+  readonly node: LockNode & { list(): AsyncIterable<string> };
+  readonly prefix?: string;
+  /** Sends a first request. Every later request tries again. */
+  connect(): Promise<unknown>;
+  /** Whether an error of that shows that the address is wrong. */
+  misaddresses(problem: Error): boolean;
+  /** Calls a listener with each later connection. */
+  onConnect?(listener: () => void): void;
+}
+
+/** Connects to a server whose node lists the locked resources itself, and remembers why if that fails. */
+export function listingServer({ connect, misaddresses, onConnect, ...listing }: Listing): Server {
+  const { node } = listing;
+  let problem: Error | undefined;
+  onConnect?.(() => {
+    problem = undefined;
+  });
+  const attempt = async (): Promise<boolean> => {
+    try {
+      await connect();
+      return true;
+    } catch (error) {
+      problem = error as Error;
+      return false;
     }
   };
-  try {
-    await within(searchTimeoutMs, read(), `the search took longer than ${longMs(searchTimeoutMs)}`);
-    return { resources, error: null };
-  } catch (error) {
-    return { resources, error: error as Error };
-  }
+  return {
+    prefix: null,
+    ...listing,
+    name: node.name,
+    firstConnection: attempt(),
+    connectionError: () => problem,
+    isMisaddressed: () => problem !== undefined && misaddresses(problem),
+    list: (pattern) => matching(node.list(), globExpression(pattern)),
+  };
+}
+
+async function* matching(resources: AsyncIterable<string>, expression: RegExp): AsyncIterable<string> {
+  for await (const resource of resources) if (expression.test(resource)) yield resource;
 }
 
 /** Globs in the syntax of Redis, for servers that do not match them themselves. */

@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 import type { LockNode } from "@holdfast/core";
 import { within } from "../../within.ts";
-import { machineOf, type Server, type ServerTable, searchList } from "../server.ts";
+import { BadAddress, listingServer, machineOf, type Server, type ServerTable } from "../server.ts";
 
 /** How long the server may take to close the connections, in milliseconds. */
 const closeTimeoutMs = 500;
 
 /** A database of any kind, and how to use its pool of connections. */
-export interface Database extends Required<Pick<Server, "examine" | "table">> {
+export interface Database extends Required<Pick<Server, "examine" | "table" | "guards">> {
   readonly node: LockNode & { list(): AsyncIterable<string> };
   /** Checks out a connection. */
   connect(): Promise<{ release(): void }>;
@@ -21,41 +21,40 @@ export interface Database extends Required<Pick<Server, "examine" | "table">> {
   readonly misaddressed: RegExp;
 }
 
-/** Connects, and remembers why if that fails. Every later request tries again. */
-export function databaseServer(database: Database): Server {
-  const { node, table, examine, isSocket, misaddressed } = database;
-  let problem: Error | undefined;
+/** Connects to a database. */
+export function databaseServer({ connect, onConnect, end, isSocket, misaddressed, ...database }: Database): Server {
   let seen: ReturnType<Server["address"]> = { machine: null, isTls: false, database: null };
-  database.onConnect((stream) => {
-    problem = undefined;
-    const machine = isSocket ? "local" : machineOf(stream?.remoteAddress);
-    seen = { machine, isTls: stream !== undefined && "encrypted" in stream, database: null };
-  });
-  const attempt = async (): Promise<boolean> => {
-    try {
-      (await database.connect()).release();
-      return true;
-    } catch (error) {
-      problem = error as Error;
-      return false;
-    }
-  };
-  return {
-    name: node.name,
-    node,
-    prefix: null,
-    firstConnection: attempt(),
-    connectionError: () => problem,
-    isMisaddressed: () => misaddressed.test(problem?.message ?? ""),
+  return listingServer({
+    ...database,
+    connect: async () => (await connect()).release(),
+    misaddresses: ({ message }) => misaddressed.test(message),
+    onConnect: (listener) =>
+      onConnect((stream) => {
+        listener();
+        const machine = isSocket ? "local" : machineOf(stream?.remoteAddress);
+        seen = { machine, isTls: stream !== undefined && "encrypted" in stream, database: null };
+      }),
     address: () => seen,
-    search: (options) => searchList(node.list(), options),
-    examine,
-    table,
     async close() {
-      await node.close?.();
-      await within(closeTimeoutMs, database.end()).catch(() => {});
+      await database.node.close?.();
+      await within(closeTimeoutMs, end()).catch(() => {});
     },
-  };
+  });
+}
+
+/**
+ * Parses the address of a database.
+ *
+ * @param parameters those that it may have, each once
+ */
+export function databaseUrl(text: string, parameters: readonly string[]): URL {
+  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
+  const url = new URL(text);
+  const names = [...url.searchParams.keys()];
+  const isKnown = names.every((name) => parameters.includes(name));
+  if (url.hash !== "" || !isKnown) throw new BadAddress("has unknown parameters");
+  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+  return url;
 }
 
 /** The table that the locks are in. */

@@ -1,6 +1,6 @@
 import type { EtcdNode } from "@holdfast/etcd";
 import { trialResource } from "../../doctor/try-lock.ts";
-import { type ConnectOptions, loadDriver, machineOf, type Server, type ServerKind, searchList } from "../server.ts";
+import { type ConnectOptions, listingServer, loadDriver, machineOf, type Server, type ServerKind } from "../server.ts";
 import { type EtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
 import { examineEtcd, gatewayTo } from "./examine-etcd.ts";
 
@@ -42,12 +42,12 @@ function serverOf(
   address: EtcdAddress,
   { prefix, tls }: ConnectOptions & { readonly prefix: string },
 ): Server {
-  return {
-    name: node.name,
+  return listingServer({
     node,
     prefix,
-    ...connect(node),
-    search: (options) => searchList(node.list(), options),
+    // A user for locks may read any resource.
+    connect: () => node.inspect(trialResource).catch(inOwnWords),
+    misaddresses: (problem) => (problem as { readonly code?: unknown }).code === "MISCONFIGURED",
     address: () => ({ machine: machineNamed(address), isTls: address.isTls, database: null }),
     examine: (options) => {
       const isAnonymous = address.username === undefined && tls.cert === undefined;
@@ -56,28 +56,13 @@ function serverOf(
     async close() {
       await node.close();
     },
-  };
+  });
 }
 
-/** Sends a first request, and remembers why if that fails. Every later request tries again. */
-function connect(node: EtcdNode): Pick<Server, "firstConnection" | "connectionError" | "isMisaddressed"> {
-  let problem: (Error & { readonly code?: unknown }) | undefined;
-  const attempt = async (): Promise<boolean> => {
-    try {
-      // A user for locks may read any resource.
-      await node.inspect(trialResource);
-      return true;
-    } catch (error) {
-      problem = error as Error;
-      problem.message = words.reduce((text, [theirs, ours]) => text.replace(theirs, ours), problem.message);
-      return false;
-    }
-  };
-  return {
-    firstConnection: attempt(),
-    connectionError: () => problem,
-    isMisaddressed: () => problem?.code === "MISCONFIGURED",
-  };
+/** Throws an error with the words of this program. */
+function inOwnWords(error: Error): never {
+  error.message = words.reduce((text, [theirs, ours]) => text.replace(theirs, ours), error.message);
+  throw error;
 }
 
 /** Returns the machine of a cluster whose members are all on one; it is known only for this one. */

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Pool, PoolOptions, RowDataPacket } from "mysql2/promise";
-import { databaseServer, type LockTable, lockTable } from "../database/database-server.ts";
+import { databaseServer, databaseUrl, type LockTable, lockTable } from "../database/database-server.ts";
 import {
   BadAddress,
   connectTimeoutMs,
@@ -28,9 +28,10 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
       const pool = driver.createPool(configOf(address, tls));
       const node = mysqlNode(pool, { name, table: tableName });
       const table = mysqlTable(pool, address, createTable({ table: tableName }));
-      const server = databaseServer({
+      return databaseServer({
         node,
         table,
+        guards: mysqlGuards(pool, database),
         examine: (options) => examineMysql({ pool, node, table }, options),
         connect: () => pool.getConnection(),
         onConnect: (listener) =>
@@ -39,7 +40,6 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
         isSocket: socketPath !== undefined,
         misaddressed: /does not support secure connection/,
       });
-      return { ...server, guards: mysqlGuards(pool, database) };
     };
   },
 };
@@ -88,11 +88,7 @@ export type SslMode = (typeof sslModes)[number];
 const parameters = ["socket", "ssl-mode", "table"];
 
 function parseAddress(text: string): MysqlAddress {
-  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
-  const { hash, hostname, password, pathname, port, searchParams, username } = new URL(text);
-  const names = [...searchParams.keys()];
-  if (hash !== "" || names.some((name) => !parameters.includes(name))) throw new BadAddress("has unknown parameters");
-  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+  const { hostname, password, pathname, port, searchParams, username } = databaseUrl(text, parameters);
   const [socketPath, mode = "DISABLED", table] = parameters.map((name) => searchParams.get(name) ?? undefined);
   const sslMode = sslModes.find((each) => each === mode.toUpperCase());
   if (sslMode === undefined) throw new BadAddress(`has an unknown ssl-mode: it is one of ${sslModes.join(", ")}`);

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
-import { databaseServer, type LockTable, lockTable } from "../database/database-server.ts";
+import { databaseServer, databaseUrl, type LockTable, lockTable } from "../database/database-server.ts";
 import { BadAddress, connectTimeoutMs, decodePercents, loadDriver, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
 import { postgresGuards } from "./guards.ts";
@@ -24,9 +24,10 @@ export const postgresKind: ServerKind<PostgresAddress> = {
       pool.on("error", () => {}); // of an idle connection, which is replaced
       const node = postgresNode(pool, { name, schema, table: tableName });
       const table = postgresTable(pool, address, createTable({ schema, table: tableName }));
-      const server = databaseServer({
+      return databaseServer({
         node,
         table,
+        guards: postgresGuards(pool),
         examine: (options) =>
           examinePostgres({ pool, node, table, newClient: () => new driver.Client(config) }, options),
         connect: () => pool.connect(),
@@ -35,7 +36,6 @@ export const postgresKind: ServerKind<PostgresAddress> = {
         isSocket: name.startsWith("/"),
         misaddressed: /does not support SSL/,
       });
-      return { ...server, guards: postgresGuards(pool) };
     };
   },
 };
@@ -68,12 +68,7 @@ const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey", "usel
 const ownParameters = ["schema", "table"];
 
 function parseAddress(text: string): PostgresAddress {
-  if (!URL.canParse(text)) throw new BadAddress("is not the address of a database");
-  const url = new URL(text);
-  const known = [...parameters, ...ownParameters];
-  const names = [...url.searchParams.keys()];
-  if (url.hash !== "" || names.some((name) => !known.includes(name))) throw new BadAddress("has unknown parameters");
-  if (new Set(names).size < names.length) throw new BadAddress("has a parameter twice");
+  const url = databaseUrl(text, [...parameters, ...ownParameters]);
   const host = url.searchParams.get("host") ?? url.hostname;
   if (host === "") throw new BadAddress("names no host");
   const { username, password, pathname } = url;

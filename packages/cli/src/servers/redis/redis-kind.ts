@@ -3,17 +3,14 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisNodeOptions } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
-import { longMs } from "../../output/format.ts";
 import { withoutArguments } from "../../output/print.ts";
 import { within } from "../../within.ts";
 import {
   type ConnectOptions,
   connectTimeoutMs,
   machineOf,
-  type SearchOptions,
   type Server,
   type ServerKind,
-  type ServerSearch,
   type TlsOptions,
 } from "../server.ts";
 import { type Connected, examineRedis } from "./examine-redis.ts";
@@ -56,7 +53,10 @@ function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddr
     node,
     prefix,
     ...connection,
-    search: (search) => searchRedis(client, prefix, connection.connectionError, search),
+    list: (pattern, nodeTimeoutMs) => {
+      if (client.status !== "ready") throw connection.connectionError() ?? new Error("not connected");
+      return listKeys(client, prefix, pattern, nodeTimeoutMs);
+    },
     address: () => addressOf(client),
     examine: (examination) => examineRedis({ client, makeNode, lockNames, prefix }, examination),
     async close() {
@@ -137,36 +137,21 @@ const batchSize = 1_000;
 /** Matches fence counters, which are strings like locks, and other keys whose names no lock may have. */
 const reservedKey = /^holdfast:(fence|sharers):/;
 
-/** Searches with a sequence of `SCAN`s between which the server serves other clients. */
-async function searchRedis(
-  client: Redis,
-  prefix: string,
-  connectionError: Server["connectionError"],
-  { pattern, limit, searchTimeoutMs, nodeTimeoutMs }: SearchOptions,
-): Promise<ServerSearch> {
-  const deadlineMs = performance.now() + searchTimeoutMs;
+/** Lists the keys of locks by a sequence of `SCAN`s, between which the server serves other clients. */
+async function* listKeys(client: Redis, prefix: string, pattern: string, nodeTimeoutMs: number): AsyncIterable<string> {
   const match = escapeGlob(prefix) + pattern;
-  const resources = new Set<string>();
   let cursor = "0";
-  try {
-    if (client.status !== "ready") throw connectionError() ?? new Error("not connected");
-    do {
-      if (performance.now() > deadlineMs) throw new Error(`the search took longer than ${longMs(searchTimeoutMs)}`);
-      // As bytes, because decoding would lose those that are not UTF-8.
-      const request = client.scanBuffer(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
-      const [next, keys] = await within(nodeTimeoutMs, request);
-      for (const bytes of keys) {
-        const key = bytes.toString();
-        // No lock has a name that is not UTF-8.
-        if (isUtf8(bytes) && isLockKey(key, prefix)) resources.add(key.slice(prefix.length));
-      }
-      cursor = next.toString();
-      // One more than the limit shows that there are more.
-    } while (cursor !== "0" && resources.size <= limit);
-    return { resources, error: null };
-  } catch (error) {
-    return { resources, error: error as Error };
-  }
+  do {
+    // As bytes, because decoding would lose those that are not UTF-8.
+    const request = client.scanBuffer(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
+    const [next, keys] = await within(nodeTimeoutMs, request);
+    for (const bytes of keys) {
+      const key = bytes.toString();
+      // No lock has a name that is not UTF-8.
+      if (isUtf8(bytes) && isLockKey(key, prefix)) yield key.slice(prefix.length);
+    }
+    cursor = next.toString();
+  } while (cursor !== "0");
 }
 
 function isLockKey(key: string, prefix: string): boolean {

@@ -5,7 +5,7 @@ import type { SqliteNode } from "@holdfast/sqlite";
 import { trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { UsageError } from "../../exit-codes.ts";
 import { within } from "../../within.ts";
-import { BadAddress, type ExamineOptions, loadDriver, type Server, type ServerKind, searchList } from "../server.ts";
+import { BadAddress, type ExamineOptions, listingServer, loadDriver, type Server, type ServerKind } from "../server.ts";
 import type { FileSystem, SqliteView } from "./sqlite-findings.ts";
 
 /** A SQLite file. */
@@ -50,20 +50,16 @@ export function resolveSqlitePath(address: string, folder: string): string {
 
 /** @param problem why the file cannot be opened; undefined if it is open */
 function serverOf(node: SqliteNode, problem?: Error): Server {
-  return {
-    name: node.name,
+  return listingServer({
     node,
-    prefix: null,
-    firstConnection: Promise.resolve(problem === undefined),
-    connectionError: () => problem,
-    isMisaddressed: () => problem !== undefined,
-    search: (options) => searchList(node.list(), options),
+    connect: () => (problem === undefined ? Promise.resolve() : Promise.reject(problem)),
+    misaddresses: () => true,
     address: () => ({ machine: "local", isTls: false, database: null }),
     examine: (options) => examineSqlite(node, node.name, options),
     async close() {
       node.close();
     },
-  };
+  });
 }
 
 /** Returns a node for a file that cannot be opened. */
