@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { replaceCalls } from "./api.ts";
 import { type Changes, libraryNames, replaceImports } from "./imports.ts";
-import { applyEdits, type Edit, Source } from "./source.ts";
+import { applyEdits, Source } from "./source.ts";
 
 const usage = `usage: npx @holdfast/compat migrate [--api] [--dry-run] [paths]
 
@@ -86,9 +86,10 @@ function migrate(file: string, { isApi, isDryRun }: Parsed): { readonly isChange
   const name = relative(".", file);
   const { edits, left } = changesOf(code, file, isApi);
   if (edits.length > 0) {
+    const moved = applyEdits(code, edits);
     console.log(name);
-    printDifference(code, edits);
-    if (!isDryRun) writeFileSync(file, applyEdits(code, edits));
+    printDifference(code, moved);
+    if (!isDryRun) writeFileSync(file, moved);
   }
   for (const { line, reason } of left) console.log(`${name}:${line}: left: ${reason}`);
   return { isChanged: edits.length > 0, left: left.length };
@@ -128,32 +129,11 @@ function manifestAt(path: string): Readonly<Record<string, Dependencies>> {
   }
 }
 
-/** Prints the lines that edits replace, and those that replace them. */
-function printDifference(code: string, edits: readonly Edit[]): void {
-  let printedTo = 0;
-  for (const { start } of edits.toSorted((a, b) => a.start - b.start)) {
-    if (start < printedTo) continue;
-    let [from, to] = lineAround(code, start, start);
-    for (;;) {
-      const within = edits.filter((edit) => edit.start >= from && edit.start <= to);
-      const [, end] = lineAround(code, from, Math.max(...within.map((edit) => edit.end)));
-      if (end === to) break;
-      to = end;
-    }
-    printedTo = to;
-    const within = edits.filter((edit) => edit.start >= from && edit.end <= to);
-    const shifted = within.map((edit) => ({ ...edit, start: edit.start - from, end: edit.end - from }));
-    const before = code.slice(from, to).split("\n");
-    const after = applyEdits(code.slice(from, to), shifted).split("\n");
-    for (const line of before) if (!after.includes(line)) console.log(`  - ${line}`);
-    for (const line of after) if (!before.includes(line)) console.log(`  + ${line}`);
-  }
-}
-
-/** Returns the range of the whole lines around a piece of text. */
-function lineAround(code: string, start: number, end: number): [from: number, to: number] {
-  const newline = code.indexOf("\n", end);
-  return [code.lastIndexOf("\n", start - 1) + 1, newline === -1 ? code.length : newline];
+/** Prints the lines that are no longer in a file, and those that replace them. */
+function printDifference(...versions: readonly [before: string, after: string]): void {
+  const [before, after] = versions.map((code) => code.split("\n")) as [string[], string[]];
+  for (const line of before) if (!after.includes(line)) console.log(`  - ${line}`);
+  for (const line of after) if (!before.includes(line)) console.log(`  + ${line}`);
 }
 
 function count(total: number, noun: string): string {
