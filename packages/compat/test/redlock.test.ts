@@ -151,12 +151,6 @@ describe("acquire()", () => {
     const redlock = new Redlock(clients, { retryCount: 0 });
     await expect(redlock.acquire(...(args as Parameters<Redlock["acquire"]>))).rejects.toThrow(message);
   });
-
-  test("accepts all settings of the Redlock", async () => {
-    const redlock = new Redlock(clients);
-    const lock = await redlock.acquire([freshKey()], 10_000, { ...redlock.settings, retryCount: 0 });
-    await lock.release();
-  });
 });
 
 describe("release()", () => {

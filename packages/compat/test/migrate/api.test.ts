@@ -132,125 +132,80 @@ await mLock.release();`,
   });
 });
 
-const start = 'import Redlock from "redlock";\nconst redlock = new Redlock(clients);\n';
+type Row = [what: string, code: string, reason: string];
+
+/** Puts the same lines before each of these codes. */
+const after = (lines: string, ...rows: readonly Row[]) =>
+  rows.map(([what, code, reason]): Row => [what, lines + code, reason]);
+const imported = 'import Redlock from "redlock";\n';
+const created = `${imported}const redlock = new Redlock(clients);\n`;
+const held = `${created}let l = await redlock.acquire(["a"], 5);\n`;
 const mutex = 'import { Mutex } from "redis-semaphore";\n';
 
-test.each([
-  ["another import of it", `${start}export * from "redlock";`, "3: this file imports old libraries twice"],
+test.each<Row>([
   ["require", 'const Redlock = require("redlock");', "1: only import declarations are moved"],
   ["an imported error", 'import Redlock, { ExecutionError } from "redlock";', "1: ExecutionError has no counterpart"],
-  ["an exported Redlock", 'import Redlock from "redlock";\nexport const r = new Redlock(c);', "2: other files use"],
-  ["a Redlock in a field", 'import Redlock from "redlock";\nclass A { r = new Redlock(c); }', "2: only a const"],
-  ["a Redlock that is passed on", `${start}f(redlock);`, "3: redlock is used other than by calling its methods"],
-  ["events", `${start}redlock.on("error", log);`, "3: on() has no counterpart"],
-  ["a shadowed Redlock", `${start}function f(redlock) {}`, "3: redlock is declared more than once"],
-  [
-    "a shadowed lock",
-    `${start}const lock = await redlock.acquire(["a"], 1);\n{ const lock = 1; }`,
-    "4: lock is declared more",
-  ],
-  [
-    "settings of a call",
-    `${start}const l = await redlock.acquire(["a"], 1, { retryCount: 0 });`,
-    "3: settings of a call",
-  ],
-  [
-    "settings from elsewhere",
-    'import Redlock from "redlock";\nconst r = new Redlock(c, settings);',
-    "2: the settings are not",
-  ],
-  [
-    "another setting",
-    'import Redlock from "redlock";\nconst r = new Redlock(c, { retryJitter: 1 });',
-    "2: retryJitter has no",
-  ],
-  [
-    "computed settings",
-    'import Redlock from "redlock";\nconst r = new Redlock(c, { retryCount: n });',
-    "2: retryCount has no",
-  ],
-  ["a lock that is returned", `${start}const f = () => redlock.acquire(["a"], 1);`, "3: only a lock that is awaited"],
-  [
-    "a lock that is passed on",
-    `${start}const l = await redlock.acquire(["a"], 1);\nf(l);`,
-    "4: l is used other than by",
-  ],
-  [
-    "a field of a lock",
-    `${start}const l = await redlock.acquire(["a"], 1);\nf(l.expiration);`,
-    "4: l is used other than by",
-  ],
-  [
-    "a lock that another replaces",
-    `${start}let l = await redlock.acquire(["a"], 1);\nl = other;`,
-    "4: this replaces a lock",
-  ],
-  [
-    "a result of a release",
-    `${start}const l = await redlock.acquire(["a"], 1);\nl.release().catch(log);`,
-    "4: the result of this",
-  ],
-  ["a routine from elsewhere", `${start}await redlock.using(["a"], 1, routine);`, "3: the routine is not written here"],
-  [
-    "a typed signal",
-    `${start}await redlock.using(["a"], 1, async (s: Signal) => {});`,
-    "3: this parameter is no plain name",
-  ],
-  [
-    "a signal that is passed on",
-    `${start}await redlock.using(["a"], 1, (s) => work(s));`,
-    "3: the signal is passed on",
-  ],
-  [
-    "a comment that would be lost",
-    'import Redlock from "redlock";\nconst r = new Redlock(c, {}/* 1 */);',
-    "2: a comment",
-  ],
-  ["a list of exports", `${start}export { redlock };`, "3: redlock is used other than by calling its methods"],
-  ["quit() in an expression", `${start}await Promise.all([redlock.quit()]);`, "3: quit() also closes the clients"],
-  ["a name that is taken", `${start}const ioredisNode = 1;`, "3: the name ioredisNode is taken"],
-  [
-    "an extension that may shorten the lock",
-    `${start}const l = await redlock.acquire(["a"], 5);\nawait l.extend(4);`,
-    "4: this may shorten the lock",
-  ],
-  [
-    "extensions that differ",
-    `${start}const l = await redlock.acquire(["a"], 1);\nawait l.extend(9);\nawait l.extend(2);`,
-    "5: this may shorten the lock",
-  ],
-  [
-    "the name of an error",
-    `${start}try {} catch (e) { if (is(e, "ExecutionError")) f(); }`,
-    "3: ExecutionError has another name in core",
-  ],
-  [
-    "a caught error that is read",
-    `${start}try {} catch (e) { log(e.message); }`,
-    "3: core has errors with another message",
-  ],
-  [
-    "a rejection that is read",
-    `${start}redlock.using(["a"], 1, f).catch((e) => e.attempts);`,
-    "3: core has errors with another attempts",
-  ],
-  [
-    "a parameter of catch that takes fields",
-    `${start}try {} catch ({ name }) {}`,
-    "3: this reads an error, and core has others",
-  ],
-  [
-    "a mutex for each call",
-    `${mutex}function f() {\n  const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\n}`,
-    "3: each call of this function would open a connection",
-  ],
-  ["a mutex without onLockLost", `${mutex}const m = new Mutex(c, "k");`, "2: onLockLost is not written here"],
-  ["a mutex with another key", `${mutex}const m = new Mutex(c, key);`, "2: the key is no literal"],
-  [
-    "a mutex that is tried",
-    `${mutex}const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\nif (await m.tryAcquire()) f();`,
-    "2: the first use",
-  ],
+  ...after(
+    imported,
+    ["an exported Redlock", "export const r = new Redlock(c);", "2: other files use"],
+    ["a Redlock in a field", "class A { r = new Redlock(c); }", "2: only a const"],
+    ["settings from elsewhere", "const r = new Redlock(c, settings);", "2: the settings are not"],
+    ["another setting", "const r = new Redlock(c, { retryJitter: 1 });", "2: retryJitter has no"],
+    ["computed settings", "const r = new Redlock(c, { retryCount: n });", "2: retryCount has no"],
+    ["a comment that would be lost", "const r = new Redlock(c, {}/* 1 */);", "2: a comment"],
+  ),
+  ...after(
+    created,
+    ["another import of it", 'export * from "redlock";', "3: this file imports old libraries twice"],
+    ["a Redlock that is passed on", "f(redlock);", "3: redlock is used other than by calling its methods"],
+    ["a list of exports", "export { redlock };", "3: redlock is used other than by calling its methods"],
+    ["events", 'redlock.on("error", log);', "3: on() has no counterpart"],
+    ["a shadowed Redlock", "function f(redlock) {}", "3: redlock is declared more than once"],
+    ["a shadowed lock", 'const l = await redlock.acquire(["a"], 1);\n{ const l = 1; }', "4: l is declared more"],
+    ["settings of a call", 'const l = await redlock.acquire(["a"], 1, { retryCount: 0 });', "3: settings of a call"],
+    ["a lock that is returned", 'const f = () => redlock.acquire(["a"], 1);', "3: only a lock that is awaited"],
+    ["a routine from elsewhere", 'await redlock.using(["a"], 1, routine);', "3: the routine is not written here"],
+    ["a typed signal", 'await redlock.using(["a"], 1, async (s: Signal) => {});', "3: this parameter is no plain"],
+    ["a signal that is passed on", 'await redlock.using(["a"], 1, (s) => work(s));', "3: the signal is passed on"],
+    ["quit() in an expression", "await Promise.all([redlock.quit()]);", "3: quit() also closes the clients"],
+    ["a name that is taken", "const ioredisNode = 1;", "3: the name ioredisNode is taken"],
+    [
+      "the name of an error",
+      'try {} catch (e) { if (is(e, "ExecutionError")) f(); }',
+      "3: ExecutionError has another name",
+    ],
+    ["a caught error that is read", "try {} catch (e) { log(e.message); }", "3: core has errors with another message"],
+    [
+      "a rejection that is read",
+      'redlock.using(["a"], 1, f).catch((e) => e.attempts);',
+      "3: core has errors with another",
+    ],
+    ["a parameter of catch that takes fields", "try {} catch ({ name }) {}", "3: this reads an error"],
+  ),
+  ...after(
+    held,
+    ["a lock that is passed on", "f(l);", "4: l is used other than by"],
+    ["a field of a lock", "f(l.expiration);", "4: l is used other than by"],
+    ["a lock that another replaces", "l = other;", "4: this replaces a lock"],
+    ["a result of a release", "l.release().catch(log);", "4: the result of this"],
+    ["an extension that may shorten the lock", "await l.extend(4);", "4: this may shorten the lock"],
+    ["extensions that differ", "await l.extend(9);\nawait l.extend(6);", "5: this may shorten the lock"],
+  ),
+  ...after(
+    mutex,
+    [
+      "a mutex for each call",
+      'function f() {\n  const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\n}',
+      "3: each call of this function would open a connection",
+    ],
+    ["a mutex without onLockLost", 'const m = new Mutex(c, "k");', "2: onLockLost is not written here"],
+    ["a mutex with another key", "const m = new Mutex(c, key);", "2: the key is no literal"],
+    [
+      "a mutex that is tried",
+      'const m = new Mutex(c, "k", { onLockLost: (e) => f(e) });\nif (await m.tryAcquire()) f();',
+      "2: the first use",
+    ],
+  ),
 ])("leaves %s, and the whole file", (_, code, reason) => {
   const outcome = moved(code);
   expect(outcome.code).toBe(code);
