@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Facts, ServerFacts, Stored } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
-import { terminalOf } from "../src/doctor/render.ts";
+import { widthOf } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/set-findings.ts";
 import { longMs, shortMs, wrapped } from "../src/output/format.ts";
 import type { Info } from "../src/servers/redis/examine-redis.ts";
@@ -157,10 +157,11 @@ test("wrapped() breaks lines between words, and never within a word", () => {
   expect(wrapped("a pneumonoultramicroscopic case", 9)).toEqual(["a", "pneumonoultramicroscopic", "case"]);
 });
 
-test("terminalOf() allows characters beyond ASCII only at a UTF-8 terminal", () => {
-  const at = (isTTY: boolean, LANG: string, columns = 200) => terminalOf({ isTTY, columns }, { LANG });
-  expect(at(true, "en_GB.UTF-8")).toEqual({ width: 100, isUnicode: true });
-  expect(at(true, "C")).toEqual({ width: 100, isUnicode: false });
-  expect(at(true, "C", 0)).toEqual({ width: 80, isUnicode: false });
-  expect(at(false, "en_GB.UTF-8")).toEqual({ width: 80, isUnicode: false });
+test("widthOf() is that of the terminal within bounds, and 80 where there is none", () => {
+  const widths = [
+    { isTTY: true, columns: 200 },
+    { isTTY: true, columns: 9 },
+    { isTTY: true, columns: 0 },
+  ].map(widthOf);
+  expect([...widths, widthOf({ isTTY: false, columns: 200 })]).toEqual([100, 60, 80, 80]);
 });

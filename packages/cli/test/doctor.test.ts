@@ -78,7 +78,7 @@ test("examine() reports why a login is refused, without the password", async () 
     expect.stringContaining("WRONGPASS"),
     expect.stringContaining("NOAUTH"),
   ]);
-  const shown = renderReport(report, { width: 80, isUnicode: false });
+  const shown = renderReport(report, 80);
   expect(shown).toContain("WRONGPASS");
   expect(JSON.stringify(report) + shown).not.toMatch(/letmein|secret/);
 });

@@ -2,7 +2,7 @@ import { type Command, serverCommand } from "../command.ts";
 import { examine } from "../doctor/collect.ts";
 import { levels } from "../doctor/finding-kind.ts";
 import type { Report } from "../doctor/judge.ts";
-import { renderReport, terminalOf } from "../doctor/render.ts";
+import { renderReport, widthOf } from "../doctor/render.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { json, oneOf } from "../options/option.ts";
 import { print } from "../output/print.ts";
@@ -26,7 +26,7 @@ export const doctorCommand: Command = serverCommand(
   async ({ require = "exclusion", json }, options) =>
     withLockService(options, {}, async ({ servers, nodeTimeoutMs }) => {
       const report = await examine(servers, { ...options, nodeTimeoutMs }, require);
-      print(json ? JSON.stringify(report) : renderReport(report, terminalOf(process.stdout, process.env)));
+      print(json ? JSON.stringify(report) : renderReport(report, widthOf(process.stdout)));
       return exitCodeOf(report);
     }),
 );

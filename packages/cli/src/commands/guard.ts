@@ -1,25 +1,12 @@
 import { type Command, command } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
-import { flag, json, list, oneOf, text } from "../options/option.ts";
+import { flag, json, list, oneOf, text, type ValuesOf } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type GuardFacts, loadDriver } from "../servers/server.ts";
 import { withDatabases } from "./create-table.ts";
-
-interface GuardArguments {
-  readonly table: readonly string[];
-  readonly column: string | undefined;
-  readonly name: string | undefined;
-  readonly expression: string | undefined;
-  readonly mode: "warn" | "refuse" | undefined;
-  readonly schema: string | undefined;
-  readonly remove: boolean;
-  readonly check: boolean;
-  readonly json: boolean;
-  readonly dialect: "postgres" | "mysql" | undefined;
-}
 
 /** The name of a table, as it was given. */
 interface NamedTable {
@@ -29,8 +16,25 @@ interface NamedTable {
 
 const ofMigration = ["column", "name", "expression", "mode", "schema"];
 
+const guardOptions = {
+  table: list("A table, as name or schema.name; repeated for each"),
+  column: text("The column with the name of the lock of each row"),
+  name: text("The name of one lock for all rows"),
+  expression: text("An SQL expression over the columns for the name of the lock of each row"),
+  mode: oneOf(["warn", "refuse"], "Warn of other writes, or refuse them", { usual: "refuse" }),
+  schema: text("The schema or database of the table of tokens (default: public, or the current one)"),
+  dialect: oneOf(["postgres", "mysql"], "The SQL to print; mysql also for MariaDB", { usual: "postgres" }),
+  remove: flag("Print the migration that removes it", { conflicts: ofMigration }),
+  check: flag("List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse", {
+    conflicts: [...ofMigration, "remove", "dialect"],
+  }),
+  json: { ...json, implies: "check" },
+};
+
+type GuardArguments = ValuesOf<typeof guardOptions>;
+
 /** `holdfast guard`: prints migrations that make tables refuse stale writers, and lists these tables. */
-export const guardCommand: Command = command<object, GuardArguments & ServerArguments>(
+export const guardCommand: Command = command(
   {
     line: "guard",
     rest: "--table <table> (--column … | --name … | --expression …) [options]",
@@ -40,18 +44,7 @@ export const guardCommand: Command = command<object, GuardArguments & ServerArgu
       "of transactions that have not stated the fencing token of the row's lock, or an older one than is\n" +
       "known. Needs no connection, unless --check lists the guarded tables of a database.",
     options: {
-      table: list("A table, as name or schema.name; repeated for each"),
-      column: text("The column with the name of the lock of each row"),
-      name: text("The name of one lock for all rows"),
-      expression: text("An SQL expression over the columns for the name of the lock of each row"),
-      mode: oneOf(["warn", "refuse"], "Warn of other writes, or refuse them", { usual: "refuse" }),
-      schema: text("The schema or database of the table of tokens (default: public, or the current one)"),
-      dialect: oneOf(["postgres", "mysql"], "The SQL to print; mysql also for MariaDB", { usual: "postgres" }),
-      remove: flag("Print the migration that removes it", { conflicts: ofMigration }),
-      check: flag("List the guarded tables of a database; exit with 1 unless all of them, or each --table, refuse", {
-        conflicts: [...ofMigration, "remove", "dialect"],
-      }),
-      json: { ...json, implies: "check" },
+      ...guardOptions,
       ...serverOptions,
     },
     examples: [

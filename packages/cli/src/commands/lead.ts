@@ -6,10 +6,10 @@ import { assertQuorumPossible } from "../run/run-under-lock.ts";
 import { type SupervisedCommand, supervise } from "../run/supervise.ts";
 import type { LockService } from "../servers/lock-service.ts";
 import type { Signals } from "../signals.ts";
-import { environment, readSupervised, type SupervisedArguments, supervised, supervisedOptions } from "./supervised.ts";
+import { environment, readSupervised, supervised, supervisedOptions } from "./supervised.ts";
 
 /** `holdfast lead`: keeps a command running only while this process leads. */
-export const leadCommand: Command = command<{ readonly name: string }, SupervisedArguments>(
+export const leadCommand: Command = command(
   {
     line: "lead <name>",
     rest: "[options] -- <command> [arguments]",

@@ -1,26 +1,10 @@
 import { type Command, command } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { flag, type OptionsOf, parseDuration, parsed, text, withDefault, words } from "../options/option.ts";
+import { flag, parseDuration, parsed, text, withDefault, words } from "../options/option.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
-import {
-  environment,
-  ofLock,
-  readSupervised,
-  type SupervisedArguments,
-  supervised,
-  supervisedOptions,
-} from "./supervised.ts";
+import { environment, ofLock, readSupervised, supervised, supervisedOptions } from "./supervised.ts";
 
-interface RunArguments extends SupervisedArguments {
-  readonly wait: number;
-  readonly "no-wait": boolean;
-  readonly "conflict-exit-code": number;
-  readonly shared: boolean;
-  readonly permits: RunOptions["permits"];
-  readonly ticket: string | undefined;
-}
-
-const runOptions: OptionsOf<RunArguments> = {
+const runOptions = {
   wait: withDefault("10s", parseWait, "How long to wait for the lock, or forever", ofLock),
   "no-wait": flag("Try once, without waiting", { ...ofLock, conflicts: ["wait"] }),
   "conflict-exit-code": withDefault(`${exitCodes.held}`, parseExitCode, "Exit code when another owner holds the lock", {
@@ -37,7 +21,7 @@ const runOptions: OptionsOf<RunArguments> = {
 };
 
 /** `holdfast run`: runs a command while it holds a lock. */
-export const runCommand: Command = command<{ readonly resource: readonly string[] }, RunArguments>(
+export const runCommand: Command = command(
   {
     line: "run [resource..]",
     rest: "[options] -- <command> [arguments]",

@@ -8,13 +8,13 @@ import { type Level, levelDescriptions, levels } from "./finding-kind.ts";
 import { type Finding, findingsAgainst, type Report } from "./judge.ts";
 
 /** Formats the report for people. */
-export function renderReport(report: Report, terminal: Terminal): string {
+export function renderReport(report: Report, width: number): string {
   const { servers, findings } = report;
   return [
     headingOf(report),
-    renderServers(servers, terminal),
-    ...grouped(findings).map((group) => renderGroup(group, servers.length, terminal)),
-    renderVerdict(report, terminal),
+    renderServers(servers, width),
+    ...grouped(findings).map((group) => renderGroup(group, servers.length, width)),
+    renderVerdict(report, width),
   ].join("\n\n");
 }
 
@@ -45,7 +45,7 @@ function grouped(findings: readonly Finding[]): readonly Group[] {
 const paints = { error: colors.red, warning: colors.yellow, notice: colors.cyan } as const;
 const indent = "  ";
 
-function renderGroup({ kind, serversByMessage }: Group, all: number, { width }: Terminal): string {
+function renderGroup({ kind, serversByMessage }: Group, all: number, width: number): string {
   const { code, severity, remedy } = kind;
   const inside = width - indent.length;
   const facts = [...serversByMessage].flatMap(([message, servers]) => {
@@ -65,7 +65,7 @@ function sentenceOf(servers: readonly string[], all: number, message: string): s
   return servers.length === all ? `Each server ${message}` : `${listed(servers)}: each ${message}`;
 }
 
-function renderVerdict(report: Report, terminal: Terminal): string {
+function renderVerdict(report: Report, width: number): string {
   const { level, findings, ok, required } = report;
   const remarks = [
     ...(level === "fenced" ? ["The doctor cannot see whether your storage checks the tokens."] : []),
@@ -73,8 +73,8 @@ function renderVerdict(report: Report, terminal: Terminal): string {
     ...(ok ? [] : [`Not fit: the required level is ${required}.`]),
   ];
   return [
-    ...levels.map((each) => renderLevel(each, findings, terminal)),
-    ...remarks.map((remark) => `\n${wrapped(remark, terminal.width).join("\n")}`),
+    ...levels.map((each) => renderLevel(each, findings, width)),
+    ...remarks.map((remark) => `\n${wrapped(remark, width).join("\n")}`),
   ].join("\n");
 }
 
@@ -85,12 +85,12 @@ function timeoutAdvice({ recommendedNodeTimeoutMs: recommendedMs, ttlMs, nodeTim
   ];
 }
 
-function renderLevel(level: Level, findings: readonly Finding[], { width, isUnicode }: Terminal): string {
+function renderLevel(level: Level, findings: readonly Finding[], width: number): string {
   const missing = new Set(findingsAgainst(level, findings).map(({ code }) => code));
   const { title, promise } = levelDescriptions[level];
-  const [yes, no, margin] = isUnicode ? ["✔", "✖", "  "] : ["yes", "no ", "    "];
+  const margin = "    ";
   const isReached = missing.size === 0;
-  const mark = isReached ? colors.green(yes) : colors.red(no);
+  const mark = isReached ? colors.green("yes") : colors.red("no ");
   const text = isReached ? promise : `Not reached: ${[...missing].join(", ")}.`;
   return [`${mark} ${colors.bold(title)}`, ...wrapped(text, width - margin.length).map((line) => margin + line)].join(
     "\n",
@@ -102,10 +102,10 @@ const titles = ["server", "version", "median", "99%", "clock", "up", "on disk"];
 const leastNameWidth = 16;
 
 /** Formats a table with a line for each server. Long names are cut to fit; the findings show them in full. */
-function renderServers(servers: readonly ServerFacts[], { width, isUnicode }: Terminal): string {
+function renderServers(servers: readonly ServerFacts[], width: number): string {
   const draw = (nameWidth: number): string => {
     const nameOf = ({ name }: ServerFacts): string =>
-      name.length <= nameWidth ? name : `${name.slice(0, nameWidth - 1)}${isUnicode ? "…" : "~"}`;
+      name.length <= nameWidth ? name : `${name.slice(0, nameWidth - 1)}~`;
     return table(
       titles,
       servers.map((server) => [nameOf(server), ...cellsOf(server)]),
@@ -138,29 +138,13 @@ function differenceOf({ aheadMs, uncertaintyMs }: ClockFacts): string {
   return `${aheadMs < 0 ? "-" : "+"}${shortMs(Math.abs(aheadMs))}`;
 }
 
-/** The capabilities of an output stream. */
-export interface Terminal {
-  /** The number of characters per line. */
-  readonly width: number;
-  /** Whether characters beyond ASCII can be shown: only on a terminal with a UTF-8 locale. */
-  readonly isUnicode: boolean;
-}
-
 const usualWidth = 80;
 /** On narrower terminals lines overflow. */
 const leastWidth = 60;
 /** Longer lines are harder to read. */
 const greatestWidth = 100;
 
-/** Returns the capabilities of standard output. If it is not a terminal, plain ASCII that any program can read. */
-export function terminalOf(
-  { isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">,
-  { LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv,
-): Terminal {
-  const locale = LC_ALL || LC_CTYPE || LANG || "";
-  return {
-    // Some terminals report 0.
-    width: isTTY && columns > 0 ? Math.max(leastWidth, Math.min(columns, greatestWidth)) : usualWidth,
-    isUnicode: isTTY && /utf-?8/i.test(locale),
-  };
+/** Returns the number of characters in a line of a report. Some terminals report that they have none. */
+export function widthOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">): number {
+  return isTTY && columns > 0 ? Math.max(leastWidth, Math.min(columns, greatestWidth)) : usualWidth;
 }

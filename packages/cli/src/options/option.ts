@@ -42,6 +42,11 @@ type More = Partial<Described>;
 /** The options with these values, by name. */
 export type OptionsOf<Values> = { readonly [Name in keyof Values]: Option<Values[Name]> };
 
+/** The values of options, by name. */
+export type ValuesOf<Options> = {
+  readonly [Name in keyof Options]: Options[Name] extends Option<infer Value> ? Value : never;
+};
+
 /** Returns an option without a value. */
 export function flag(describe: string, more: More = {}): Option<boolean> {
   return { type: "boolean", describe, ...more, read: (given) => given !== undefined };

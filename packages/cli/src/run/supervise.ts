@@ -49,12 +49,11 @@ export interface Ending {
 export async function supervise(options: SupervisedCommand, held: Hold, signals: Signals): Promise<Ending> {
   const { command, commandArguments, inGroup, killAfterMs } = options;
   const { what, variables, signal } = held;
-  const env = { ...process.env, ...variables };
-  const child = startChild(command, commandArguments, { env, inGroup });
+  const child = startChild(command, commandArguments, { ...process.env, ...variables }, inGroup);
   let wasTerminated = false;
   const pass = (name: NodeJS.Signals): void => {
     wasTerminated ||= endsPrograms(name);
-    child.signal(name);
+    child.send(name);
   };
   signals.passOnTo(pass, !inGroup);
 
@@ -77,32 +76,11 @@ export async function supervise(options: SupervisedCommand, held: Hold, signals:
   }
 }
 
-/** A running command. */
-export interface Child {
-  /**
-   * Resolves with the exit code of the command, or 128 + the number of the signal that ended it. Rejects with a {@link
-   * Failure} if it could not be started.
-   */
-  readonly ended: Promise<number>;
-  /** Sends a signal to the command. Does nothing if it has ended. */
-  signal(name: NodeJS.Signals): void;
-  /** Sends SIGTERM and, after `killAfterMs`, SIGKILL to everything that is left. */
-  end(killAfterMs: number): Promise<void>;
-}
-
-/** The options of {@link startChild}. */
-export interface ChildOptions {
-  /** The complete environment. */
-  readonly env: NodeJS.ProcessEnv;
-  /** Whether the command leads its own process group, which then receives the signals. */
-  readonly inGroup: boolean;
-}
-
 /** How often to poll whether a process group has ended: there is no notification. */
 const pollIntervalMs = 50;
 
-/** Starts a command with the standard streams of this process. */
-function startChild(command: string, args: readonly string[], { env, inGroup }: ChildOptions): Child {
+/** Starts a command with the standard streams of this process. In a group of its own, all of it receives the signals. */
+function startChild(command: string, args: readonly string[], env: NodeJS.ProcessEnv, inGroup: boolean) {
   const child = begin(command, () => spawn(command, [...args], { stdio: "inherit", env, detached: inGroup }));
   const ended = endOf(child, command);
   const send = (name: NodeJS.Signals | 0): boolean => {
@@ -115,25 +93,24 @@ function startChild(command: string, args: readonly string[], { env, inGroup }: 
       return false;
     }
   };
-  return {
-    ended,
-    signal: send,
-    async end(killAfterMs) {
-      const isOver = new AbortController();
-      const tooLate = sleep(killAfterMs, undefined, isOver).catch(() => {});
-      const gone = async (): Promise<void> => {
-        await ended;
-        while (inGroup && send(0)) await sleep(pollIntervalMs, undefined, isOver);
-      };
-      send("SIGTERM");
-      await Promise.race([gone().catch(() => {}), tooLate]);
-      isOver.abort();
-      send("SIGKILL");
-      await ended.catch(() => {});
-    },
+  /** Sends SIGTERM and, after `killAfterMs`, SIGKILL to everything that is left. */
+  const end = async (killAfterMs: number): Promise<void> => {
+    const isOver = new AbortController();
+    const tooLate = sleep(killAfterMs, undefined, isOver).catch(() => {});
+    const gone = async (): Promise<void> => {
+      await ended;
+      while (inGroup && send(0)) await sleep(pollIntervalMs, undefined, isOver);
+    };
+    send("SIGTERM");
+    await Promise.race([gone().catch(() => {}), tooLate]);
+    isOver.abort();
+    send("SIGKILL");
+    await ended.catch(() => {});
   };
+  return { ended, send, end };
 }
 
+/** Returns the exit code of a command, or 128 + the number of the signal that ended it. */
 async function endOf(child: ChildProcess, command: string): Promise<number> {
   try {
     const [code, signal]: [number | null, NodeJS.Signals | null] = (await once(child, "close")) as never;

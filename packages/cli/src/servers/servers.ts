@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../exit-codes.ts";
 import { etcdKind } from "./etcd/etcd-kind.ts";
 import { mysqlKind } from "./mysql/mysql-kind.ts";
@@ -26,12 +27,13 @@ const lateMs = 250;
 export async function openServers(
   options: ConnectOptions & { readonly addresses: readonly ServerAddress[] },
 ): Promise<readonly Server[]> {
-  const openServer = await serverOpener(options.addresses, options);
+  const used = [...new Set(options.addresses.map(({ kind }) => kind))];
+  const openers = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
   const names = new Set<string>();
   const servers: Server[] = [];
   try {
-    for (const address of options.addresses) {
-      const server = await openServer(address);
+    for (const { kind, where } of options.addresses) {
+      const server = await (openers.get(kind) as OpenServer<unknown>)(where);
       servers.push(server);
       if (names.has(server.name)) throw new UsageError(`${server.name} was named twice: each server votes once`);
       names.add(server.name);
@@ -51,29 +53,22 @@ export async function openServers(
  * @param interrupted resolves it at once when it aborts
  */
 export async function untilConnected(sets: readonly ServerSet<Server>[], interrupted?: AbortSignal): Promise<void> {
-  const servers = new Set(sets.flatMap(({ members }) => members));
-  if (servers.size === 0) return;
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, connectTimeoutMs);
-    interrupted?.addEventListener("abort", () => resolve());
-    if (interrupted?.aborted) resolve();
-    let settled = 0;
-    const ready = new Set<Server>();
-    const isReady = (server: Server): boolean => ready.has(server);
+  const servers = [...new Set(sets.flatMap(({ members }) => members))];
+  const ended = new AbortController();
+  const signal = AbortSignal.any([ended.signal, ...(interrupted === undefined ? [] : [interrupted])]);
+  const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal }).catch(() => {});
+  const ready = new Set<Server>();
+  const quorum = new Promise<void>((resolve) => {
     for (const server of servers) {
       void server.firstConnection.then((isConnected) => {
-        settled += 1;
-        if (settled === servers.size) resolve();
-        if (!isConnected || haveQuorum(sets, isReady)) return;
-        ready.add(server);
-        if (!haveQuorum(sets, isReady)) return;
-        clearTimeout(timer);
-        timer = setTimeout(resolve, lateMs);
+        if (isConnected) ready.add(server);
+        if (haveQuorum(sets, (each) => ready.has(each))) resolve();
       });
     }
   });
-  clearTimeout(timer);
+  const all = Promise.all(servers.map(({ firstConnection }) => firstConnection));
+  await Promise.race([all, quorum.then(() => pause(lateMs)), pause(connectTimeoutMs)]);
+  ended.abort();
 }
 
 /** Closes all connections. */
@@ -115,14 +110,4 @@ export function parseServerAddress(text: string, what: string): ServerAddress {
     if (!(error instanceof BadAddress)) throw error;
     throw new UsageError(`${what} ${error.message}; an address is ${kind.forms}`);
   }
-}
-
-/** Loads the client libraries for these addresses, and returns a function that connects to each. */
-async function serverOpener(
-  addresses: readonly ServerAddress[],
-  options: ConnectOptions,
-): Promise<OpenServer<ServerAddress>> {
-  const used = [...new Set(addresses.map(({ kind }) => kind))];
-  const openers = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
-  return ({ kind, where }) => (openers.get(kind) as OpenServer<unknown>)(where);
 }

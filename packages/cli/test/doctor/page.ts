@@ -18,7 +18,7 @@ export function doctorPage(page: string, situations: readonly Situation[]): stri
     return [`\`${level}\``, title, promise, needs];
   });
   const parts = {
-    example: `\`\`\`console\n$ holdfast doctor\n${renderReport(example, { width: 80, isUnicode: false })}\n\`\`\``,
+    example: `\`\`\`console\n$ holdfast doctor\n${renderReport(example, 80)}\n\`\`\``,
     levels: table(["`--require`", "level", "guarantee", "requirements"], described),
     findings: table(["finding", "severity", "level missed", "condition", "tested with"], findings),
   };

@@ -21,14 +21,6 @@ interface Trial {
   readonly names?: string;
 }
 
-/** The missing permissions and commands found so far. */
-interface Lacking {
-  readonly locks: Set<string>;
-  readonly wakeUps: Set<string>;
-  readonly sharing: Set<string>;
-  readonly commands: Set<string>;
-}
-
 /**
  * Finds the missing permissions of the user: runs the commands of the lock script one by one, on separate keys. `ACL
  * DRYRUN` would need a permission that locks do not need, and Redis 7.
@@ -37,17 +29,20 @@ interface Lacking {
  * @param prefix the prefix in these names
  */
 export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefix: string): Promise<Access> {
-  const lacking: Lacking = { locks: new Set(), wakeUps: new Set(), sharing: new Set(), commands: new Set() };
-  await attempt(ask, lockTrials(names, prefix), lacking.locks, lacking);
-  await attempt(ask, wakeUpTrials(names), lacking.wakeUps, lacking);
-  await attempt(ask, sharingTrials(names, prefix), lacking.sharing, lacking);
-  await attemptSubscription(client, names, lacking);
-  const known = new Set([...lacking.locks, ...lacking.wakeUps]);
+  const unknownCommands = new Set<string>();
+  const locks = await denied(ask, lockTrials(names, prefix), unknownCommands);
+  const wakeUps = await denied(ask, wakeUpTrials(names), unknownCommands);
+  const sharing = await denied(ask, sharingTrials(names, prefix), unknownCommands);
+  // On a separate connection, as waiters use one.
+  const subscription = await withDuplicate(client, {}, (own) =>
+    denied(own, subscriptionTrials(names), unknownCommands),
+  );
+  const forWakeUps = new Set([...wakeUps, ...(subscription ?? [])]);
   return {
-    missing: [...lacking.locks],
-    missingForWakeUps: [...lacking.wakeUps].filter((permission) => !lacking.locks.has(permission)),
-    missingForSharing: [...lacking.sharing].filter((permission) => !known.has(permission)),
-    unknownCommands: [...lacking.commands],
+    missing: [...locks],
+    missingForWakeUps: [...forWakeUps].filter((permission) => !locks.has(permission)),
+    missingForSharing: [...sharing].filter((permission) => !locks.has(permission) && !forWakeUps.has(permission)),
+    unknownCommands: [...unknownCommands],
     isOpen: await isOpenToAll(client),
     isSharded: await isSharded(ask, prefix),
   };
@@ -100,6 +95,10 @@ function sharingTrials({ lock, sharers }: LockNames, prefix: string): readonly T
   ];
 }
 
+function subscriptionTrials({ channel }: LockNames): readonly Trial[] {
+  return ["subscribe", "unsubscribe"].map((command) => ({ words: [command, channel], names: channels }));
+}
+
 /** Returns whether the keys of a call must belong to one slot, as on a cluster and behind a proxy of shards. */
 async function isSharded(ask: Ask, prefix: string): Promise<boolean> {
   const keys = ["{a}", "{b}"].map((tag) => `${prefix}${tag}-holdfast-doctor`);
@@ -107,7 +106,9 @@ async function isSharded(ask: Ask, prefix: string): Promise<boolean> {
   return !answer.ok && /^(CROSSSLOT|MOVED) |slot|non local/.test(answer.error);
 }
 
-async function attempt(ask: Ask, trials: readonly Trial[], denied: Set<string>, { commands }: Lacking): Promise<void> {
+/** Returns the permissions that are missing for trials, and adds the commands that the server lacks. */
+async function denied(ask: Ask, trials: readonly Trial[], unknownCommands: Set<string>): Promise<ReadonlySet<string>> {
+  const permissions = new Set<string>();
   for (const { words, names } of trials) {
     const answer = await ask(...words);
     if (answer.ok) continue;
@@ -115,21 +116,12 @@ async function attempt(ask: Ask, trials: readonly Trial[], denied: Set<string>, 
     if (answer.error.startsWith("NOPERM")) {
       // "no permissions to run the 'set' command", or "… to access one of the keys", in the words of several versions.
       const isAboutName = names !== undefined && !/ to run /.test(answer.error);
-      denied.add(isAboutName ? names : `+${command.toLowerCase()}`);
+      permissions.add(isAboutName ? names : `+${command.toLowerCase()}`);
     } else if (/^ERR unknown command/i.test(answer.error)) {
-      commands.add(command);
+      unknownCommands.add(command);
     }
   }
-}
-
-/** Tries subscriptions on a separate connection, as waiters use one. */
-async function attemptSubscription(client: Redis, { channel }: LockNames, lacking: Lacking): Promise<void> {
-  await withDuplicate(client, {}, async (ask) => {
-    const trials = ["subscribe", "unsubscribe"].map(
-      (command): Trial => ({ words: [command, channel], names: channels }),
-    );
-    await attempt(ask, trials, lacking.wakeUps, lacking);
-  });
+  return permissions;
 }
 
 /** Returns whether the server accepts clients without a user and a password; null if this cannot be tested. */
