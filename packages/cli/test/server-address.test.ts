@@ -1,70 +1,53 @@
 import { expect, test } from "vitest";
 import { parseServerAddress } from "../src/servers/servers.ts";
 
-const plain = { isTls: false, db: 0 };
-const mysql = {
-  ...{ host: "example", port: 3306, socketPath: undefined, user: "", password: "", database: "app" },
-  ...{ table: undefined, sslMode: "DISABLED" },
+const redis = (address: object) => ({ isTls: false, db: 0, ...address });
+const tcp = (host: string, address: object = {}) => redis({ host, port: 6379, ...address });
+const postgres = (connectionString: string, name: string, table: object = {}) => {
+  return { connectionString, name, schema: undefined, table: undefined, ...table };
 };
-const usual = { schema: undefined, table: undefined };
+const mysql = (name: string, address: object = {}) => ({
+  ...{ host: "example", port: 3306, socketPath: undefined, user: "", password: "", database: "app" },
+  ...{ table: undefined, sslMode: "DISABLED", name, ...address },
+});
+const etcd = (hosts: readonly string[], address: object = {}) => ({ hosts, isTls: false, ...address });
+const socket = "/run/redis.sock";
 
 test.each<[text: string, address: object]>([
-  ["redis://example", { ...plain, host: "example", port: 6379 }],
-  ["redis://example:7001", { ...plain, host: "example", port: 7001 }],
-  ["redis://example:7001/", { ...plain, host: "example", port: 7001 }],
-  ["redis://example/3", { ...plain, host: "example", port: 6379, db: 3 }],
-  ["rediss://example", { ...plain, host: "example", port: 6379, isTls: true }],
-  ["example:7001", { ...plain, host: "example", port: 7001 }],
-  ["127.0.0.1", { ...plain, host: "127.0.0.1", port: 6379 }],
-  ["[::1]:7001", { ...plain, host: "::1", port: 7001 }],
-  ["redis://[fe80::1]", { ...plain, host: "fe80::1", port: 6379 }],
-  ["redis://:secret@example", { ...plain, host: "example", port: 6379, password: "secret" }],
-  [
-    "redis://me:p%40ss%2Fw%25rd@example",
-    { ...plain, host: "example", port: 6379, username: "me", password: "p@ss/w%rd" },
-  ],
-  ["/run/redis.sock", { ...plain, path: "/run/redis.sock" }],
-  ["unix:///run/my%20redis.sock?db=2", { ...plain, path: "/run/my redis.sock", db: 2 }],
-  [
-    "redis+socket://me:secret@/run/redis.sock",
-    { ...plain, path: "/run/redis.sock", username: "me", password: "secret" },
-  ],
-  ["postgres://example/app", { connectionString: "postgres://example/app", name: "example:5432/app", ...usual }],
+  ["redis://example", tcp("example")],
+  ["redis://example:7001/", tcp("example", { port: 7001 })],
+  ["redis://example/3", tcp("example", { db: 3 })],
+  ["rediss://example", tcp("example", { isTls: true })],
+  ["example:7001", tcp("example", { port: 7001 })],
+  ["127.0.0.1", tcp("127.0.0.1")],
+  ["[::1]:7001", tcp("::1", { port: 7001 })],
+  ["redis://[fe80::1]", tcp("fe80::1")],
+  ["redis://:secret@example", tcp("example", { password: "secret" })],
+  ["redis://me:p%40ss%2Fw%25rd@example", tcp("example", { username: "me", password: "p@ss/w%rd" })],
+  ["/run/redis.sock", redis({ path: socket })],
+  ["unix:///run/my%20redis.sock?db=2", redis({ path: "/run/my redis.sock", db: 2 })],
+  ["redis+socket://me:secret@/run/redis.sock", redis({ path: socket, username: "me", password: "secret" })],
+  ["postgres://example/app", postgres("postgres://example/app", "example:5432/app")],
   [
     "postgresql://me:s3cret@example:6543/app?sslmode=verify-full",
-    {
-      connectionString: "postgresql://me:s3cret@example:6543/app?sslmode=verify-full",
-      name: "example:6543/app",
-      ...usual,
-    },
+    postgres("postgresql://me:s3cret@example:6543/app?sslmode=verify-full", "example:6543/app"),
   ],
   [
     "postgres://example/app?schema=jobs&table=locks",
-    { connectionString: "postgres://example/app", name: "example:5432/app/jobs.locks", schema: "jobs", table: "locks" },
+    postgres("postgres://example/app", "example:5432/app/jobs.locks", { schema: "jobs", table: "locks" }),
   ],
-  [
-    "postgres:///app?host=/run/postgresql",
-    { connectionString: "postgres:///app?host=%2Frun%2Fpostgresql", name: "/run/postgresql/app", ...usual },
-  ],
-  ["mysql://example/app", { ...mysql, name: "example:3306/app" }],
+  ["postgres:///app?host=/run/pg", postgres("postgres:///app?host=%2Frun%2Fpg", "/run/pg/app")],
+  ["mysql://example/app", mysql("example:3306/app")],
   [
     "mariadb://me:p%40ss@[::1]:3307/app?table=locks&ssl-mode=verify_ca",
-    {
-      ...mysql,
+    mysql("[::1]:3307/app/locks", {
       ...{ host: "::1", port: 3307, user: "me", password: "p@ss", table: "locks", sslMode: "VERIFY_CA" },
-      name: "[::1]:3307/app/locks",
-    },
+    }),
   ],
-  [
-    "mysql:///app?socket=/run/mysqld/mysqld.sock",
-    { ...mysql, host: "", socketPath: "/run/mysqld/mysqld.sock", name: "/run/mysqld/mysqld.sock/app" },
-  ],
-  ["etcd://example", { hosts: ["example:2379"], isTls: false }],
-  ["etcds://a,b:80,[::1]:7001/", { hosts: ["a:2379", "b:80", "[::1]:7001"], isTls: true }],
-  [
-    "etcd://me:p%40ss%2Cw%3Ard@a,b",
-    { hosts: ["a:2379", "b:2379"], isTls: false, username: "me", password: "p@ss,w:rd" },
-  ],
+  ["mysql:///app?socket=/run/my.sock", mysql("/run/my.sock/app", { host: "", socketPath: "/run/my.sock" })],
+  ["etcd://example", etcd(["example:2379"])],
+  ["etcds://a,b:80,[::1]:7001/", etcd(["a:2379", "b:80", "[::1]:7001"], { isTls: true })],
+  ["etcd://me:p%40ss%2Cw%3Ard@a,b", etcd(["a:2379", "b:2379"], { username: "me", password: "p@ss,w:rd" })],
   ["sqlite:locks.db", { path: "locks.db" }],
   ["sqlite:/var/lib/my locks.db", { path: "/var/lib/my locks.db" }],
   ["sqlite:///var/lib/locks.db", { path: "/var/lib/locks.db" }],

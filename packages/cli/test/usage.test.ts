@@ -62,6 +62,12 @@ test.each([
   [`inspect x --node redis://a.invalid --node redis://:${secret}`, "node 2 of --node is not"],
   ["inspect x --node redis://a.invalid --prefix holdfast:fence:", "--prefix must not begin with"],
   ["inspect x --node redis://a.invalid --tls-ca none.pem", "could not read none.pem: ENOENT"],
+  ["inspect x --config /none.json", "could not read /none.json: ENOENT"],
+  [
+    "inspect x",
+    "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
+      "holdfast.config.json; or use --memory to try it without servers",
+  ],
   ["inspect x --old a.invalid", "--old and --new go together"],
   ["inspect x --old a.invalid --new b.invalid --node c.invalid", "name the servers in --node, or in"],
   ["inspect x --old a.invalid --new a.invalid --new a.invalid", "two are called a.invalid:6379"],
@@ -134,16 +140,6 @@ test("holdfast shows the whole form of an address in a usage error, and no passw
   expect(err).not.toContain("s3cret");
 });
 
-test.each([
-  ["run", "x", "--", "true"],
-  ["inspect", "x"],
-  ["release", "x", "--owner", "y"],
-])("holdfast %s without servers says how to name servers", async (...args) => {
-  expect(await refusal(runCommandLine(args))).toMatch(
-    /^no lock servers: name them with --node .* HOLDFAST_NODES.* holdfast\.config\.json.* --memory to try it without servers$/,
-  );
-});
-
 test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"])(
   "readServerOptions() finds %s in a parent folder",
   async (name) => {
@@ -204,11 +200,6 @@ test("readServerOptions() reads the servers before and after a change, those in 
   expect(await read({ old: ["a", "b"], new: ["c", "b"] }, {})).toEqual([["a", "b", "c"], joint, 0]);
 });
 
-test("readServerOptions() needs no servers with --memory", async () => {
-  const env = { HOLDFAST_NODES: "somewhere" };
-  expect(await readServerOptions({ memory: true }, env)).toMatchObject({ memory: true, addresses: [] });
-});
-
 test.each([
   ["is not valid JSON", `redis://:${secret}`],
   ["must be an object with nodes, old, new, generation, prefix", [`redis://:${secret}`]],
@@ -229,8 +220,3 @@ test.each([
     }
   },
 );
-
-test("readServerOptions() rejects when a named configuration file does not exist", async () => {
-  const message = await refusal(readServerOptions({ config: "none.json" }, {}));
-  expect(message).toMatch(/^could not read \S+none\.json: ENOENT$/);
-});
