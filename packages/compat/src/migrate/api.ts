@@ -3,15 +3,15 @@
  * file is rewritten as a whole or not at all, because its locks go from one call to the next.
  */
 import { type Changes, importsIn, localsOf } from "./imports.ts";
-import type { Edit, Found, Left, Node, Source } from "./source.ts";
+import { type Edit, type Found, type Left, leave, type Node, type Source } from "./source.ts";
 
 /** A use that the plain cases do not cover. */
 class Unsure extends Error {
-  readonly line: number;
+  readonly left: Left;
 
-  constructor({ loc }: Node, reason: string) {
+  constructor(node: Node, reason: string) {
     super(reason);
-    this.line = loc.start.line;
+    this.left = leave(node, reason);
   }
 }
 
@@ -34,8 +34,7 @@ export function replaceCalls(source: Source): Changes {
     return { edits: new Rewriter(source, found.node).edits(), left: [] };
   } catch (error) {
     if (!(error instanceof Unsure)) throw error;
-    const left: Left = { line: error.line, reason: error.message };
-    return { edits: [], left: [left] };
+    return { edits: [], left: [error.left] };
   }
 }
 

@@ -1,5 +1,5 @@
 /** Replaces imports of the old libraries by imports of this package, which changes no other line. */
-import type { Edit, Left, Node, Source } from "./source.ts";
+import { type Edit, type Left, leave, type Node, type Source } from "./source.ts";
 
 /** An old library, as it is imported. */
 export interface Library {
@@ -67,20 +67,16 @@ export function replaceImports(source: Source, redlockVersion: number | undefine
   for (const found of importsIn(source)) {
     const { name, literal } = found;
     const library = libraryOf(name, redlockVersion);
-    const reason =
-      library === undefined
-        ? "package.json does not tell whether this is redlock 4 or 5"
-        : (objection(source, found) ?? missingExport(found, library));
-    if (reason !== undefined || library === undefined) {
-      left.push({ line: literal.loc.start.line, reason: reason ?? "" });
+    if (library === undefined) {
+      left.push(leave(literal, "package.json does not tell whether this is redlock 4 or 5"));
       continue;
     }
-    const class4 = library.isClass && found.how === "require" ? requiredClass(found) : undefined;
-    if (library.isClass && class4 === undefined && needsNewShape(found)) {
-      left.push({ line: literal.loc.start.line, reason: `the class is now the export Redlock of ${library.module}` });
+    const reason = objection(source, found) ?? missingExport(found, library) ?? otherShape(found, library);
+    if (reason !== undefined) {
+      left.push(leave(literal, reason));
       continue;
     }
-    if (class4 !== undefined) edits.push(class4);
+    if (library.isClass) edits.push(...requiredClass(found));
     edits.push({ start: literal.start + 1, end: literal.end - 1, text: library.module });
     left.push(...differencesOf(source, found, library));
   }
@@ -141,20 +137,23 @@ function missingExport({ node, around }: Import, { module, exports }: Library): 
   return missing === undefined ? undefined : `${module} has no export ${missing}`;
 }
 
-/** Whether an import of `redlock` 4 takes the module for the class. */
-function needsNewShape({ how, node, around: [parent] }: Import): boolean {
-  if (how === "dynamic") return false;
-  if (how === "import") return (node.specifiers ?? []).some(({ type }: Node) => type === "ImportNamespaceSpecifier");
+/** Returns the message about an import of `redlock` 4 that takes the module for the class, if it does. */
+function otherShape(found: Import, { isClass, module }: Library): string | undefined {
+  const { how, node, around } = found;
+  const [parent] = around;
+  const isNamespace = (node.specifiers ?? []).some(({ type }: Node) => type === "ImportNamespaceSpecifier");
   const isProperty = parent?.type === "MemberExpression" && ["Lock", "LockError"].includes(parent.property.name);
-  return !isProperty && !(parent?.type === "VariableDeclarator" && parent.id.type === "ObjectPattern");
+  const isTaken = isProperty || (parent?.type === "VariableDeclarator" && parent.id.type === "ObjectPattern");
+  const isOther = how === "import" ? isNamespace : how === "require" && !isTaken && requiredClass(found).length === 0;
+  return isClass && isOther ? `the class is now the export Redlock of ${module}` : undefined;
 }
 
 /** Returns the edit that takes the class out of the module, for `const Name = require("redlock")`. */
-function requiredClass({ around: [parent] }: Import): Edit | undefined {
-  if (parent?.type !== "VariableDeclarator" || parent.id.type !== "Identifier") return undefined;
+function requiredClass({ how, around: [parent] }: Import): readonly Edit[] {
+  if (how !== "require" || parent?.type !== "VariableDeclarator" || parent.id.type !== "Identifier") return [];
   const { name, start, typeAnnotation } = parent.id;
-  if (typeAnnotation) return undefined;
-  return { start, end: start + name.length, text: name === "Redlock" ? "{ Redlock }" : `{ Redlock: ${name} }` };
+  if (typeAnnotation) return [];
+  return [{ start, end: start + name.length, text: name === "Redlock" ? "{ Redlock }" : `{ Redlock: ${name} }` }];
 }
 
 /** Returns the uses of an import that the new module refuses when they run. */
@@ -165,17 +164,18 @@ function differencesOf(source: Source, { node, around }: Import, { name }: Libra
     .filter(({ node: { callee } }) => callee.type === "Identifier" && locals.has(callee.name));
   return created.flatMap(({ node: creation }) => {
     const { callee, arguments: given } = creation;
-    const line: number = creation.loc.start.line;
     const imported = locals.get(callee.name) as string;
-    const left: Left[] = [];
-    const tell = (reason: string): void => void left.push({ line, reason });
+    const reasons = optionsOf(given)
+      .filter((option) => refused.includes(option))
+      .map((option) => `the option ${option} is not supported`);
     if (semaphores.includes(imported)) {
-      tell("permits of redis-semaphore are not counted: pass replacesRedisSemaphore: true once no process uses it");
+      reasons.push(
+        "permits of redis-semaphore are not counted: pass replacesRedisSemaphore: true once no process uses it",
+      );
     }
-    if (imported === "Lock") tell("a lock that is made from a value cannot be extended or released");
-    else if (name === "redlock" && given.length > 2) tell("custom scripts are not supported");
-    for (const option of optionsOf(given)) if (refused.includes(option)) tell(`the option ${option} is not supported`);
-    return left;
+    if (imported === "Lock") reasons.push("a lock that is made from a value cannot be extended or released");
+    else if (name === "redlock" && given.length > 2) reasons.push("custom scripts are not supported");
+    return reasons.map((reason) => leave(creation, reason));
   });
 }
 
@@ -200,12 +200,11 @@ function refusedCalls(source: Source): readonly Left[] {
   return source.ofType("CallExpression").flatMap(({ node }): Left[] => {
     const { callee, arguments: given } = node;
     const method: string = callee.property?.name ?? "";
-    const leave = (reason: string): Left[] => [{ line: node.loc.start.line, reason }];
-    if (method === "disposer") return leave("disposer() is not supported: lock and unlock");
+    if (method === "disposer") return [leave(node, "disposer() is not supported: lock and unlock")];
     const isCallback = /FunctionExpression$/.test(given.at(-1)?.type ?? "");
-    if (isCallback && nodeStyle.test(method)) return leave("callbacks are not supported: use the promise");
+    if (isCallback && nodeStyle.test(method)) return [leave(node, "callbacks are not supported: use the promise")];
     const hasSettings = given.length > (arities[method] ?? Infinity);
-    return hasSettings ? leave(`${method}() takes no settings: it does not count retries`) : [];
+    return hasSettings ? [leave(node, `${method}() takes no settings: it does not count retries`)] : [];
   });
 }
 
@@ -215,12 +214,10 @@ function refusedClients(source: Source): readonly Left[] {
     return node.value === "redis" && isModuleName(parent, node);
   });
   const prefixes = source.ofType("ObjectProperty").filter(({ node }) => node.key.name === "keyPrefix");
+  const prefixed = "a client with a keyPrefix is refused: use one without it, and the option keyPrefix";
   return [
-    ...others.map(({ node }) => ({ line: node.loc.start.line, reason: "clients of redis are refused: use ioredis" })),
-    ...prefixes.map(({ node }) => ({
-      line: node.loc.start.line,
-      reason: "a client with a keyPrefix is refused: use one without it, and the option keyPrefix",
-    })),
+    ...others.map(({ node }) => leave(node, "clients of redis are refused: use ioredis")),
+    ...prefixes.map(({ node }) => leave(node, prefixed)),
   ];
 }
 
@@ -246,10 +243,7 @@ function otherMentions(source: Source): readonly Left[] {
     const isOther = parent?.type === "TSModuleDeclaration" || isArgumentOfMethod(parent, node);
     return isSubpath || isOther;
   });
-  return mentions.map(({ node }) => ({
-    line: node.loc.start.line,
-    reason: `this names ${node.value}, and is no import`,
-  }));
+  return mentions.map(({ node }) => leave(node, `this names ${node.value}, and is no import`));
 }
 
 function isModuleName(parent: Node | undefined, node: Node): boolean {

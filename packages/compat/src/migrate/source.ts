@@ -24,6 +24,11 @@ export interface Left {
   readonly reason: string;
 }
 
+/** Returns a node as a place that a person has to look at. */
+export function leave({ loc }: Node, reason: string): Left {
+  return { line: loc.start.line, reason };
+}
+
 /** A node and the nodes around it, from the inside out. */
 export interface Found {
   readonly node: Node;
