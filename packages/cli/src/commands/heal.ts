@@ -4,7 +4,7 @@ import type { Healed } from "@holdfast/membership";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
-import { showingProgress } from "../membership/progress.ts";
+import { printingProgress } from "../membership/progress.ts";
 import { duration, flag, json, words } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
@@ -69,16 +69,11 @@ async function healServers(
   }
   const used = dryRun ? nodes.map((node) => (names.includes(node.name) ? unchanged(node) : node)) : nodes;
   const { heal } = await import("@holdfast/membership");
-  const display = await showingProgress("attempts from before have ended, to read once more");
-  try {
-    const { onProgress } = display;
-    const settleMs = dryRun ? 0 : settle;
-    return await withUsageErrors(() =>
-      heal(arranged(used, joint), names, { settleMs, generation, nodeTimeoutMs, signal, onProgress }),
-    );
-  } finally {
-    display.end();
-  }
+  const onProgress = printingProgress("attempts from before have ended, to read once more");
+  const settleMs = dryRun ? 0 : settle;
+  return withUsageErrors(() =>
+    heal(arranged(used, joint), names, { settleMs, generation, nodeTimeoutMs, signal, onProgress }),
+  );
 }
 
 /** Returns the node for a dry run: it answers as if its floor were raised. */

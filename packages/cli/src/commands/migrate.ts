@@ -2,7 +2,7 @@ import type { Migration, MigrationStatus } from "@holdfast/membership";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
-import { claimRecords, claimsTable, showingProgress } from "../membership/progress.ts";
+import { claimRecords, claimsTable, printingProgress } from "../membership/progress.ts";
 import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
 import { duration, json, oneOf, pause } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
@@ -61,18 +61,15 @@ async function take(
   const names = servers.map(({ name }) => name);
   const change: Change = { generation, sets: setsOf(names, joint) };
   const { migration } = await import("@holdfast/membership");
-  const display = await showingProgress("it is certain that no client of an earlier stage locks");
-  const { onProgress } = display;
+  const onProgress = printingProgress("it is certain that no client of an earlier stage locks");
   const migrating = await withUsageErrors(() =>
     migration(arranged, { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
   );
   try {
     const status = await migrating[step]();
-    display.end();
     print(json ? statusJson(status, change) : statusText(status, change));
     return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
   } catch (error) {
-    display.end();
     throw await explained(error, { step, json }, change, migrating, servers);
   }
 }
