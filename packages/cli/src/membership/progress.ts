@@ -61,14 +61,6 @@ export function claimsTable(claims: readonly EarlierClaim[]): string {
   return table(["resource", "label", "owner", "clients", "remaining", "servers"], rows);
 }
 
-/** Returns the claims for programs. */
-export function claimRecords(claims: readonly EarlierClaim[]): readonly object[] {
-  return claims.map((claim) => ({
-    ...claim,
-    remainingMs: claim.remainingMs === Infinity ? null : Math.round(claim.remainingMs),
-  }));
-}
-
 /** Names a claim in a line. */
 function claimText({ resource, label, owner }: EarlierClaim): string {
   return printable(`${resource} (${label ?? owner})`);

@@ -40,7 +40,7 @@ export default async function bundle(): Promise<void> {
     splitting: true,
     conditions: ["@holdfast/source"],
     plugins: [namedExports],
-    external: ["log-update", "mysql2", "pg"], // loaded on demand
+    external: ["mysql2", "pg"], // loaded on demand
     banner: { js: banner },
     format: "esm",
     platform: "node",
