@@ -2,7 +2,7 @@
 import { type Command, nameOf } from "./command.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import { remarked } from "./options/option.ts";
-import { wrapped } from "./output/format.ts";
+import { lineWidth, wrapped } from "./output/format.ts";
 
 /** Texts beside their names. */
 type Rows = readonly (readonly [name: string, text: string])[];
@@ -50,7 +50,7 @@ export function inFull(line: string): string {
 function section(title: string, rows: Rows): string {
   const width = Math.max(...rows.map(([name]) => name.length)) + 4;
   const lines = rows.flatMap(([name, text]) => {
-    const [first = "", ...more] = wrapped(text, Math.min(100, process.stdout.columns || 100) - width);
+    const [first = "", ...more] = wrapped(text, lineWidth(100) - width);
     return [`  ${name}`.padEnd(width) + first, ...more.map((line) => " ".repeat(width) + line)];
   });
   return [title, ...lines].join("\n");

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 
 import type { Facts, ServerFacts, Stored } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
-import { widthOf } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/set-findings.ts";
 import { longMs, shortMs, wrapped } from "../src/output/format.ts";
 import type { Info } from "../src/servers/redis/examine-redis.ts";
@@ -155,13 +154,4 @@ test("shortMs() and longMs() keep two significant digits", () => {
 test("wrapped() breaks lines between words, and never within a word", () => {
   expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
   expect(wrapped("a pneumonoultramicroscopic case", 9)).toEqual(["a", "pneumonoultramicroscopic", "case"]);
-});
-
-test("widthOf() is that of the terminal within bounds, and 80 where there is none", () => {
-  const widths = [
-    { isTTY: true, columns: 200 },
-    { isTTY: true, columns: 9 },
-    { isTTY: true, columns: 0 },
-  ].map(widthOf);
-  expect([...widths, widthOf({ isTTY: false, columns: 200 })]).toEqual([100, 60, 80, 80]);
 });

@@ -2,9 +2,10 @@ import { type Command, serverCommand } from "../command.ts";
 import { examine } from "../doctor/collect.ts";
 import { levels } from "../doctor/finding-kind.ts";
 import type { Report } from "../doctor/judge.ts";
-import { renderReport, widthOf } from "../doctor/render.ts";
+import { renderReport } from "../doctor/render.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { json, oneOf } from "../options/option.ts";
+import { lineWidth } from "../output/format.ts";
 import { print } from "../output/print.ts";
 import { withLockService } from "../servers/lock-service.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
@@ -26,7 +27,7 @@ export const doctorCommand: Command = serverCommand(
   async ({ require = "exclusion", json }, options) =>
     withLockService(options, {}, async ({ servers, nodeTimeoutMs }) => {
       const report = await examine(servers, { ...options, nodeTimeoutMs }, require);
-      print(json ? JSON.stringify(report) : renderReport(report, widthOf(process.stdout)));
+      print(json ? JSON.stringify(report) : renderReport(report, lineWidth(80)));
       return exitCodeOf(report);
     }),
 );

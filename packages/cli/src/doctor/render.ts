@@ -1,4 +1,3 @@
-import type { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import { listed, longMs, shortMs, wrapped } from "../output/format.ts";
 import { colors, printable } from "../output/print.ts";
@@ -7,7 +6,7 @@ import type { ClockFacts, ServerFacts } from "./facts.ts";
 import { type Level, levelDescriptions, levels } from "./finding-kind.ts";
 import { type Finding, findingsAgainst, type Report } from "./judge.ts";
 
-/** Formats the report for people. */
+/** Formats the report for people, in lines of this width. */
 export function renderReport(report: Report, width: number): string {
   const { servers, findings } = report;
   return [
@@ -136,15 +135,4 @@ function cellsOf({ view }: ServerFacts): string[] {
 function differenceOf({ aheadMs, uncertaintyMs }: ClockFacts): string {
   if (Math.abs(aheadMs) <= uncertaintyMs) return `< ${shortMs(uncertaintyMs)}`;
   return `${aheadMs < 0 ? "-" : "+"}${shortMs(Math.abs(aheadMs))}`;
-}
-
-const usualWidth = 80;
-/** On narrower terminals lines overflow. */
-const leastWidth = 60;
-/** Longer lines are harder to read. */
-const greatestWidth = 100;
-
-/** Returns the number of characters in a line of a report. Some terminals report that they have none. */
-export function widthOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">): number {
-  return isTTY && columns > 0 ? Math.max(leastWidth, Math.min(columns, greatestWidth)) : usualWidth;
 }

@@ -19,6 +19,11 @@ export function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
+/** Returns the width of lines at this terminal; longer ones would be harder to read. */
+export function lineWidth(elsewhere: number): number {
+  return Math.min(100, process.stdout.columns || elsewhere); // some terminals report 0
+}
+
 /** Breaks a text into lines. A word that is longer than a line gets its own. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
