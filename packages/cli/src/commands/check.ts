@@ -3,7 +3,7 @@ import { formatLines } from "@holdfast/history/checks";
 import { type Command, command } from "../command.ts";
 import { exitCodes, Failure } from "../exit-codes.ts";
 import { inOptionNames } from "../failures.ts";
-import { json, parseDuration, parsed, words } from "../options/option.ts";
+import { json, list, parseDuration, parsed } from "../options/option.ts";
 import { colors, print, printable } from "../output/print.ts";
 
 const codes = { correct: exitCodes.ok, violated: exitCodes.no, undecided: exitCodes.undecided };
@@ -16,7 +16,7 @@ export const checkCommand: Command = command(
     text:
       "Checks the files that @holdfast/history has recorded, those of all processes together: whether locks\n" +
       "excluded each other, tokens grew, no stale write was accepted, and each value is linearizable.",
-    words: { files: words("The files, one for each start of a process") },
+    words: { files: list("The files, one for each start of a process") },
     options: {
       "clocks-differ": parsed(
         parseDuration,

@@ -5,7 +5,7 @@ import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { printingProgress } from "../membership/progress.ts";
-import { duration, flag, json, words } from "../options/option.ts";
+import { duration, flag, json, list } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
 import { print, printMessage } from "../output/print.ts";
@@ -28,7 +28,7 @@ export const healCommand: Command = serverCommand(
       "Gives servers that lost their fence counters, or never had them, a floor above every token that\n" +
       "the others have granted. Name all servers with --node, and those to heal as inspect shows them.",
     memory: "heal",
-    words: { server: words("The servers to heal, by their names: host:port") },
+    words: { server: list("The servers to heal, by their names: host:port") },
     options: {
       settle: duration(
         "60s",

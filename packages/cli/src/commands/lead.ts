@@ -20,17 +20,11 @@ export const leadCommand: Command = command(
     environment,
   },
   async (args, commandLine) => {
-    const options = { ...readSupervised(args, commandLine, "lead scheduler -- ./scheduler"), name: args.name };
+    const options = readSupervised(args, commandLine, "lead scheduler -- ./scheduler");
     const isAtTerminal = process.stderr.isTTY === true;
-    return supervised(args, { isAtTerminal }, (service, signals) => runAsLeader(options, service, signals));
+    return supervised(args, { isAtTerminal }, (service, signals) => runAsLeader(args.name, options, service, signals));
   },
 );
-
-/** The command, and the election that decides when it runs. */
-export interface LeadOptions extends SupervisedCommand {
-  /** The name of the election. */
-  readonly name: string;
-}
 
 /**
  * Stands for election, and runs the command while this process leads. If the term ends first, ends the command and stands
@@ -40,8 +34,13 @@ export interface LeadOptions extends SupervisedCommand {
  *   a signal which arrived while another process led
  * @throws {Failure} if the command could not be started, or too many addresses are wrong
  */
-async function runAsLeader(options: LeadOptions, service: LockService, signals: Signals): Promise<number> {
-  const { name, label, maxHoldMs } = options;
+async function runAsLeader(
+  name: string,
+  options: SupervisedCommand,
+  service: LockService,
+  signals: Signals,
+): Promise<number> {
+  const { label, maxHoldMs } = options;
   assertQuorumPossible(service, [name]);
   const { election } = await import("@holdfast/core/election");
   const terms = await withUsageErrors(() =>

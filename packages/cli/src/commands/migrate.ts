@@ -1,3 +1,4 @@
+import type { JointSet } from "@holdfast/core";
 import type { Migration, MigrationStatus } from "@holdfast/membership";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
@@ -10,7 +11,7 @@ import type { ServerOptions } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
 import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
-import { setsOf } from "../servers/sets.ts";
+import { arranged, setsOf } from "../servers/sets.ts";
 
 const steps = ["status", "begin", "join", "end"] as const;
 
@@ -55,16 +56,15 @@ export const migrateCommand: Command = serverCommand(
 async function take(
   { step, watchMs, settleMs, json }: Plan,
   { generation, nodeTimeoutMs }: ServerOptions,
-  { arranged, servers, joint }: LockService,
+  { nodes, servers, joint }: LockService,
   signal: AbortSignal,
 ): Promise<number> {
-  if (!("old" in arranged)) throw new UsageError("name the servers of both sets with --old and --new");
   const names = servers.map(({ name }) => name);
   const change: Change = { generation, sets: setsOf(names, joint) };
   const { migration } = await import("@holdfast/membership");
   const onProgress = printingProgress("it is certain that no client of an earlier stage locks");
   const migrating = await withUsageErrors(() =>
-    migration(arranged, { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
+    migration(arranged(nodes, joint) as JointSet, { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
   );
   try {
     const status = await migrating[step]();

@@ -1,6 +1,6 @@
 import { type Command, command } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { flag, parseDuration, parsed, text, withDefault, words } from "../options/option.ts";
+import { flag, list, parseDuration, parsed, text, withDefault } from "../options/option.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
 import { environment, ofLock, readSupervised, supervised, supervisedOptions } from "./supervised.ts";
 
@@ -27,7 +27,7 @@ export const runCommand: Command = command(
     rest: "[options] -- <command> [arguments]",
     describe: "Run a command while holding a lock: run backup -- ./backup.sh",
     text: "Runs a command while holding a lock.",
-    words: { resource: words("The resources; several are locked together") },
+    words: { resource: list("The resources; several are locked together") },
     options: runOptions,
     examples: [
       "$0 run backup --wait 2m -- ./backup.sh",

@@ -35,7 +35,12 @@ export function statusText(status: MigrationStatus, change: Change): string {
     error === null ? "" : colors.red(reasonOf(error)),
   ]);
   const lines = table(["server", "set", "serves", "floor", ""], rows);
-  if (!isKnown(status, change)) return [...unknownLines(status, change), "", lines].join("\n");
+  if (!isKnown(status, change)) {
+    const isForgotten = status.stage === "forgotten";
+    const why = isForgotten ? verdicts.forgotten : "unknown: too few of the new servers replied";
+    const next = isForgotten ? [`  ${nextText(status, change)}`] : [];
+    return [`the stage of the change is ${why}`, ...next, "", lines].join("\n");
+  }
   return [
     `the change is ${colors.bold(verdicts[status.stage])}${halfDoneText(status, change)}`,
     ...nextSteps(status, change).map((step, index) => `  ${index === 0 ? "next: " : "      "}${step}`),
@@ -81,26 +86,16 @@ export function isKnown({ nodes, stage }: MigrationStatus, { sets }: Change): bo
   return haveQuorum(after, (name) => replied.includes(name));
 }
 
-function unknownLines(status: MigrationStatus, change: Change): readonly string[] {
-  if (status.stage !== "forgotten") return ["the stage of the change is unknown: too few of the new servers replied"];
-  return [`the stage of the change is ${verdicts.forgotten}`, `  ${nextText(status, change)}`];
-}
-
-/** Returns the servers that refuse clients of the old set, although the change has not joined. */
+/** Returns the servers that refuse clients of the old set, although the change has not joined: `join` was interrupted. */
 function refusing({ stage, nodes }: MigrationStatus, { generation }: Change): readonly string[] {
   if (stage !== "begun") return [];
   return nodes.flatMap(({ node, floor }) => ((floor?.epoch ?? 0) >= epochOf(generation, true) ? node : []));
 }
 
-/** Returns whether `join` has ended between refusing clients of the old set and writing the floor. */
-function isHalfJoined(status: MigrationStatus, change: Change): boolean {
-  return refusing(status, change).length > 0;
-}
-
 function halfDoneText(status: MigrationStatus, change: Change): string {
-  if (!isHalfJoined(status, change)) return "";
-  const servers = listed(refusing(status, change));
-  return `; clients without both sets are already refused by ${servers}, and those with both go on`;
+  const servers = refusing(status, change);
+  if (servers.length === 0) return "";
+  return `; clients without both sets are already refused by ${listed(servers)}, and those with both go on`;
 }
 
 /** Says what to do next, in one line. */
@@ -118,7 +113,7 @@ function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
     const servers = empty.map(({ node }) => node);
     return [`start ${listed(servers)} with their data again, or heal them if enough others are left`];
   }
-  if (isHalfJoined(status, change)) return ["holdfast migrate join again: it was interrupted"];
+  if (refusing(status, change).length > 0) return ["holdfast migrate join again: it was interrupted"];
   if (stage === "none")
     return [`holdfast migrate begin, while all clients use the old set with generation ${generation}`];
   if (stage === "begun") {

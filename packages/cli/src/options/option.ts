@@ -57,7 +57,7 @@ export function text(describe: string, more: More = {}): Option<string | undefin
   return { type: "string", describe, ...more, read: only };
 }
 
-/** Returns an option that is repeated for each of several values. */
+/** Returns an option, or a positional argument, that is repeated for each of several values. */
 export function list(describe: string, more: More = {}): Option<readonly string[]> {
   return { ...text(describe, more), read: all };
 }
@@ -113,11 +113,6 @@ export function pause(usual: string, describe: string, more: More = {}): Option<
 /** Returns a positional argument, with the value that it has if it is left out or empty. */
 export function word(describe: string, usual = ""): Option<string> {
   return { ...text(describe), read: (given) => String(given?.[0] ?? "") || usual };
-}
-
-/** Returns a positional argument that is repeated. */
-export function words(describe: string): Option<readonly string[]> {
-  return { ...text(describe), read: all };
 }
 
 /** The option of commands that report. */

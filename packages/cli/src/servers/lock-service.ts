@@ -1,4 +1,4 @@
-import type { JointSet, LockNode, Observer, Redlock } from "@holdfast/core";
+import type { LockNode, Observer, Redlock } from "@holdfast/core";
 import { withUsageErrors } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { printMessage } from "../output/print.ts";
@@ -12,8 +12,6 @@ export interface LockService {
   readonly redlock: Redlock;
   /** The nodes of the Redlock, each once. */
   readonly nodes: readonly LockNode[];
-  /** The nodes by sets, as core takes them. */
-  readonly arranged: readonly LockNode[] | JointSet;
   /** The servers behind the nodes, in the same order; empty if the only node is in this process. */
   readonly servers: readonly Server[];
   /** The timeout of each server, in milliseconds. */
@@ -48,10 +46,10 @@ export async function withLockService<T>(
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
     const { joint, generation, ttlMs } = options;
     const nodeTimeoutMs = options.nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, nodes);
-    const inSets = arranged(nodes, joint);
-    redlock = await withUsageErrors(() => new Redlock(inSets, { generation, ttlMs, nodeTimeoutMs, observer }));
+    const settings = { generation, ttlMs, nodeTimeoutMs, observer };
+    redlock = await withUsageErrors(() => new Redlock(arranged(nodes, joint), settings));
     await untilConnected(setsOf(servers, joint), interrupted);
-    return await use({ redlock, nodes, arranged: inSets, servers, nodeTimeoutMs, joint });
+    return await use({ redlock, nodes, servers, nodeTimeoutMs, joint });
   } finally {
     await redlock?.close();
     await closeServers(servers);

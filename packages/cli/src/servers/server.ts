@@ -114,15 +114,12 @@ export interface ServerKind<Address> {
    */
   parse(text: string): Address;
   /**
-   * Loads the client library, and returns what connects to a server.
+   * Loads the client library, and starts connecting to a server, which goes on until it is closed.
    *
    * @throws {UsageError} naming the packages to install if the library is missing
    */
-  load(options: ConnectOptions): Promise<OpenServer<Address>>;
+  open(address: Address, options: ConnectOptions): Promise<Server>;
 }
-
-/** Starts connecting to a server, and keeps trying until it is closed. */
-export type OpenServer<Address> = (address: Address) => Server | Promise<Server>;
 
 /** How long to wait for a server at the start, in milliseconds; later it is added as soon as it connects. */
 export const connectTimeoutMs = 5_000;

@@ -4,14 +4,7 @@ import { etcdKind } from "./etcd/etcd-kind.ts";
 import { mysqlKind } from "./mysql/mysql-kind.ts";
 import { postgresKind } from "./postgres/postgres-kind.ts";
 import { redisKind } from "./redis/redis-kind.ts";
-import {
-  BadAddress,
-  type ConnectOptions,
-  connectTimeoutMs,
-  type OpenServer,
-  type Server,
-  type ServerKind,
-} from "./server.ts";
+import { BadAddress, type ConnectOptions, connectTimeoutMs, type Server, type ServerKind } from "./server.ts";
 import { haveQuorum, type ServerSet } from "./sets.ts";
 import { sqliteKind } from "./sqlite/sqlite-kind.ts";
 
@@ -27,13 +20,11 @@ const lateMs = 250;
 export async function openServers(
   options: ConnectOptions & { readonly addresses: readonly ServerAddress[] },
 ): Promise<readonly Server[]> {
-  const used = [...new Set(options.addresses.map(({ kind }) => kind))];
-  const openers = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
   const names = new Set<string>();
   const servers: Server[] = [];
   try {
     for (const { kind, where } of options.addresses) {
-      const server = await (openers.get(kind) as OpenServer<unknown>)(where);
+      const server = await kind.open(where, options);
       servers.push(server);
       if (names.has(server.name)) throw new UsageError(`${server.name} was named twice: each server votes once`);
       names.add(server.name);

@@ -1,6 +1,5 @@
-import type { EtcdNode } from "@holdfast/etcd";
 import { trialResource } from "../../doctor/try-lock.ts";
-import { type ConnectOptions, listingServer, loadDriver, machineOf, type Server, type ServerKind } from "../server.ts";
+import { listingServer, loadDriver, machineOf, type ServerKind } from "../server.ts";
 import { type EtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
 import { examineEtcd, gatewayTo } from "./examine-etcd.ts";
 
@@ -20,44 +19,33 @@ export const etcdKind: ServerKind<EtcdAddress> = {
   forms: "etcd://[user:password@]host[:port][,host[:port]…], or etcds://… for TLS",
   scheme: /^etcds?:\/\//i,
   parse: parseEtcdAddress,
-  async load(options) {
+  async open(address, { prefix = defaultPrefix, tls }) {
     const { etcdNode } = await loadDriver(
       "etcd:// nodes",
       ["@holdfast/etcd", "@grpc/grpc-js"],
       () => import("@holdfast/etcd"),
     );
-    const { prefix = defaultPrefix, tls } = options;
-    return (address) => {
-      const { hosts, isTls, username, password } = address;
-      const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
-      const hasTls = isTls && Object.keys(tls).length > 0;
-      const access = { endpoints, name: hosts.join(","), username, password, ...(hasTls && { tls }) };
-      return serverOf(etcdNode({ ...access, prefix }), address, { ...options, prefix });
-    };
+    const { hosts, isTls, username, password } = address;
+    const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
+    const hasTls = isTls && Object.keys(tls).length > 0;
+    const node = etcdNode({ endpoints, name: hosts.join(","), username, password, prefix, ...(hasTls && { tls }) });
+    return listingServer({
+      node,
+      prefix,
+      // A user for locks may read any resource.
+      connect: () => node.inspect(trialResource).catch(inOwnWords),
+      misaddresses: (problem) => (problem as { readonly code?: unknown }).code === "MISCONFIGURED",
+      address: () => ({ machine: machineNamed(address), isTls, database: null }),
+      examine: (options) => {
+        const isAnonymous = username === undefined && tls.cert === undefined;
+        return examineEtcd(node, address, gatewayTo(address, tls, options.answerTimeoutMs), isAnonymous, options);
+      },
+      async close() {
+        await node.close();
+      },
+    });
   },
 };
-
-function serverOf(
-  node: EtcdNode,
-  address: EtcdAddress,
-  { prefix, tls }: ConnectOptions & { readonly prefix: string },
-): Server {
-  return listingServer({
-    node,
-    prefix,
-    // A user for locks may read any resource.
-    connect: () => node.inspect(trialResource).catch(inOwnWords),
-    misaddresses: (problem) => (problem as { readonly code?: unknown }).code === "MISCONFIGURED",
-    address: () => ({ machine: machineNamed(address), isTls: address.isTls, database: null }),
-    examine: (options) => {
-      const isAnonymous = address.username === undefined && tls.cert === undefined;
-      return examineEtcd(node, address, gatewayTo(address, tls, options.answerTimeoutMs), isAnonymous, options);
-    },
-    async close() {
-      await node.close();
-    },
-  });
-}
 
 /** Throws an error with the words of this program. */
 function inOwnWords(error: Error): never {

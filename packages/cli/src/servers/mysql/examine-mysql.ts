@@ -6,19 +6,15 @@ import type { LockTable } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
 import { type MysqlView, onEachCommit, versionOf } from "./mysql-findings.ts";
 
-/** A connected database, and how to use it. */
-export interface MysqlPatient {
-  readonly pool: Pool;
-  readonly node: LockNode;
-  readonly table: LockTable;
-}
-
 const clockQuery = "SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS nowUs";
 const dumpsQuery =
   "SELECT COUNT(*) AS seen, SUM(command LIKE 'Binlog Dump%') AS dumps FROM information_schema.processlist";
 
 /** Makes the observations that the doctor judges. See `Server.examine`. */
-export async function examineMysql({ pool, node, table }: MysqlPatient, options: ExamineOptions): Promise<MysqlView> {
+export async function examineMysql(
+  { pool, node, table }: { readonly pool: Pool; readonly node: LockNode; readonly table: LockTable },
+  options: ExamineOptions,
+): Promise<MysqlView> {
   const { answerTimeoutMs } = options;
   const ask = async (query: string): Promise<readonly RowDataPacket[]> => {
     const [rows] = await within(answerTimeoutMs, pool.query<RowDataPacket[]>(query));

@@ -17,30 +17,28 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
   forms: "mysql://[user:password@]host[:port]/database[?table=T&ssl-mode=M]",
   scheme: /^(mysql|mariadb):\/\//i,
   parse: parseAddress,
-  async load({ tls }) {
+  async open(address, { tls }) {
     const [{ default: driver }, { createTable, mysqlNode }] = await loadDriver(
       "mysql:// nodes",
       ["@holdfast/mysql", "mysql2"],
       () => Promise.all([import("mysql2/promise"), import("@holdfast/mysql")]),
     );
-    return (address) => {
-      const { name, socketPath, database, table: tableName } = address;
-      const pool = driver.createPool(configOf(address, tls));
-      const node = mysqlNode(pool, { name, table: tableName });
-      const table = mysqlTable(pool, address, createTable({ table: tableName }));
-      return databaseServer({
-        node,
-        table,
-        guards: mysqlGuards(pool, database),
-        examine: (options) => examineMysql({ pool, node, table }, options),
-        connect: () => pool.getConnection(),
-        onConnect: (listener) =>
-          pool.on("connection", (client) => listener((client as unknown as { readonly stream?: Socket }).stream)),
-        end: () => pool.end(),
-        isSocket: socketPath !== undefined,
-        misaddressed: /does not support secure connection/,
-      });
-    };
+    const { name, socketPath, database, table: tableName } = address;
+    const pool = driver.createPool(configOf(address, tls));
+    const node = mysqlNode(pool, { name, table: tableName });
+    const table = mysqlTable(pool, address, createTable({ table: tableName }));
+    return databaseServer({
+      node,
+      table,
+      guards: mysqlGuards(pool, database),
+      examine: (options) => examineMysql({ pool, node, table }, options),
+      connect: () => pool.getConnection(),
+      onConnect: (listener) =>
+        pool.on("connection", (client) => listener((client as unknown as { readonly stream?: Socket }).stream)),
+      end: () => pool.end(),
+      isSocket: socketPath !== undefined,
+      misaddressed: /does not support secure connection/,
+    });
   },
 };
 

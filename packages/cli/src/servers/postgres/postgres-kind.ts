@@ -11,32 +11,30 @@ export const postgresKind: ServerKind<PostgresAddress> = {
   forms: "postgres://[user:password@]host[:port]/database[?schema=S&table=T&sslmode=M]",
   scheme: /^postgres(ql)?:\/\//i,
   parse: parseAddress,
-  async load() {
+  async open(address) {
     const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
       "postgres:// nodes",
       ["@holdfast/postgres", "pg"],
       () => Promise.all([import("pg"), import("@holdfast/postgres")]),
     );
-    return (address) => {
-      const { name, schema, table: tableName } = address;
-      const config = configOf(address);
-      const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
-      pool.on("error", () => {}); // of an idle connection, which is replaced
-      const node = postgresNode(pool, { name, schema, table: tableName });
-      const table = postgresTable(pool, address, createTable({ schema, table: tableName }));
-      return databaseServer({
-        node,
-        table,
-        guards: postgresGuards(pool),
-        examine: (options) =>
-          examinePostgres({ pool, node, table, newClient: () => new driver.Client(config) }, options),
-        connect: () => pool.connect(),
-        onConnect: (listener) => pool.on("connect", (client) => listener(streamOf(client))),
-        end: () => pool.end(),
-        isSocket: name.startsWith("/"),
-        misaddressed: /does not support SSL/,
-      });
-    };
+    const { name, schema, table: tableName } = address;
+    const config = configOf(address);
+    const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
+    pool.on("error", () => {}); // of an idle connection, which is replaced
+    const node = postgresNode(pool, { name, schema, table: tableName });
+    const table = postgresTable(pool, address, createTable({ schema, table: tableName }));
+    const newClient = () => new driver.Client(config);
+    return databaseServer({
+      node,
+      table,
+      guards: postgresGuards(pool),
+      examine: (options) => examinePostgres({ pool, node, table, newClient }, options),
+      connect: () => pool.connect(),
+      onConnect: (listener) => pool.on("connect", (client) => listener(streamOf(client))),
+      end: () => pool.end(),
+      isSocket: name.startsWith("/"),
+      misaddressed: /does not support SSL/,
+    });
   },
 };
 

@@ -5,15 +5,8 @@ import type { RedisNodeOptions } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
 import { withoutArguments } from "../../output/print.ts";
 import { within } from "../../within.ts";
-import {
-  type ConnectOptions,
-  connectTimeoutMs,
-  machineOf,
-  type Server,
-  type ServerKind,
-  type TlsOptions,
-} from "../server.ts";
-import { type Connected, examineRedis } from "./examine-redis.ts";
+import { connectTimeoutMs, machineOf, type Server, type ServerKind, type TlsOptions } from "../server.ts";
+import { examineRedis } from "./examine-redis.ts";
 import { parseRedisAddress, type RedisAddress, wrongSchemeOf } from "./redis-address.ts";
 
 const defaultPrefix = "lock:";
@@ -30,41 +23,35 @@ export const redisKind: ServerKind<RedisAddress> = {
   forms: "redis://[user:password@]host[:port][/db], rediss://… for TLS, host:port, or unix:///path/of/socket[?db=N]",
   scheme: /^(rediss?|unix|redis\+socket):\/\/|^(?![a-z][a-z0-9+.-]*:\/\/)/i,
   parse: parseRedisAddress,
-  async load(options) {
+  async open(address, options) {
     const [{ Redis }, { ioredisNode }, { lockNames }] = await Promise.all([
       import("ioredis"),
       import("@holdfast/ioredis"),
       import("@holdfast/redis"),
     ]);
-    return (address) => {
-      const client = new Redis(redisOptions(address, options.tls));
-      const makeNode = (nodeOptions: RedisNodeOptions) => ioredisNode(client, nodeOptions);
-      return serverOf({ client, makeNode, lockNames }, address, options);
+    const { prefix = defaultPrefix, restartGuardMs, tls } = options;
+    const client = new Redis(redisOptions(address, tls));
+    const makeNode = (nodeOptions: RedisNodeOptions) => ioredisNode(client, nodeOptions);
+    const connection = connect(client, address);
+    const node = makeNode({ prefix, restartGuardMs });
+    return {
+      name: node.name,
+      node,
+      prefix,
+      ...connection,
+      list: (pattern, nodeTimeoutMs) => {
+        if (client.status !== "ready") throw connection.connectionError() ?? new Error("not connected");
+        return listKeys(client, prefix, pattern, nodeTimeoutMs);
+      },
+      address: () => addressOf(client),
+      examine: (examination) => examineRedis({ client, makeNode, lockNames, prefix }, examination),
+      async close() {
+        await node.close();
+        client.disconnect();
+      },
     };
   },
 };
-
-function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddress, options: ConnectOptions): Server {
-  const { prefix = defaultPrefix, restartGuardMs } = options;
-  const connection = connect(client, address);
-  const node = makeNode({ prefix, restartGuardMs });
-  return {
-    name: node.name,
-    node,
-    prefix,
-    ...connection,
-    list: (pattern, nodeTimeoutMs) => {
-      if (client.status !== "ready") throw connection.connectionError() ?? new Error("not connected");
-      return listKeys(client, prefix, pattern, nodeTimeoutMs);
-    },
-    address: () => addressOf(client),
-    examine: (examination) => examineRedis({ client, makeNode, lockNames, prefix }, examination),
-    async close() {
-      await node.close();
-      client.disconnect();
-    },
-  };
-}
 
 /** Connects, and finds out why if that fails. */
 function connect(

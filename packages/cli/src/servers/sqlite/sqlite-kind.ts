@@ -27,17 +27,15 @@ export const sqliteKind: ServerKind<SqliteAddress> = {
     if (/[?#]/.test(path)) throw new BadAddress("has unknown parameters");
     return { path };
   },
-  async load() {
+  async open({ path }) {
     const { sqliteNode } = await loadDriver("sqlite: nodes", packages, () => import("@holdfast/sqlite"));
-    return async ({ path }) => {
-      try {
-        return serverOf(await sqliteNode(path));
-      } catch (error) {
-        const { message } = error as Error;
-        if (message.includes("driver can be loaded")) throw new UsageError(`sqlite: nodes: ${message}`);
-        return serverOf(failingNode(path, error as Error), error as Error);
-      }
-    };
+    try {
+      return serverOf(await sqliteNode(path));
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.includes("driver can be loaded")) throw new UsageError(`sqlite: nodes: ${message}`);
+      return serverOf(failingNode(path, error as Error), error as Error);
+    }
   },
 };
 
@@ -65,18 +63,11 @@ function serverOf(node: SqliteNode, problem?: Error): Server {
 /** Returns a node for a file that cannot be opened. */
 function failingNode(name: string, problem: Error): SqliteNode {
   const fail = (): Promise<never> => Promise.reject(problem);
-  async function* list(): AsyncIterable<never> {
-    yield fail();
-  }
-  return {
-    name,
-    acquire: fail,
-    extend: fail,
-    release: fail,
-    inspect: fail,
-    list,
-    close() {},
-  } as Partial<SqliteNode> as SqliteNode;
+  const list = (): never => {
+    throw problem;
+  };
+  const methods = { acquire: fail, extend: fail, release: fail, inspect: fail, list, close() {} };
+  return { name, ...methods } as Partial<SqliteNode> as SqliteNode;
 }
 
 /** File systems by the number that Linux gives them. Those of other systems are not recognized. */
