@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import type { Inspection, LockNode } from "@holdfast/core";
+import type { Inspection } from "@holdfast/core";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
@@ -17,14 +17,6 @@ interface ReleaseArguments {
   readonly resource: string;
   readonly owner: string;
   readonly yes: boolean;
-}
-
-/** The result of a release on one node. */
-interface Release {
-  readonly node: string;
-  /** Whether the node held the lock for the owner and has released it; undefined if it did not reply. */
-  readonly released: boolean | undefined;
-  readonly error: Error | undefined;
 }
 
 /** `holdfast release`: releases a lock of a known owner by hand. */
@@ -64,26 +56,27 @@ async function release(
     return exitCodes.no;
   }
 
-  const releases = await releaseEverywhere(nodes, resource, owner, nodeTimeoutMs);
-  print(
-    `\n${table(
-      ["server", "release"],
-      releases.map((each, index) => rowOf(each, servers[index])),
-    )}`,
-  );
-  const answers = releases.filter(({ released }) => released !== undefined).length;
-  if (haveQuorum(setsOf(releases, joint), ({ released }) => released !== undefined)) return exitCodes.ok;
-  printMessage(`${answers} of ${nodes.length} servers replied: on the others, the lock ends with its ttl`);
+  const request = { resources: [resource], owner, timeoutMs: nodeTimeoutMs };
+  const releases = await Promise.allSettled(nodes.map(async (node) => within(nodeTimeoutMs, node.release(request))));
+  const rows = nodes.map(({ name }, index) => [name, outcomeOf(releases[index] as ReleaseOf, servers[index])]);
+  print(`\n${table(["server", "release"], rows)}`);
+  const hasReplied = ({ status }: ReleaseOf): boolean => status === "fulfilled";
+  if (haveQuorum(setsOf(releases, joint), hasReplied)) return exitCodes.ok;
+  const replies = releases.filter(hasReplied).length;
+  printMessage(`${replies} of ${nodes.length} servers replied: on the others, the lock ends with its ttl`);
   return exitCodes.noQuorum;
+}
+
+/** Whether a server held the lock for the owner and has released it, or why it did not reply. */
+type ReleaseOf = PromiseSettledResult<{ readonly released: boolean }>;
+
+function outcomeOf(release: ReleaseOf, server: Server | undefined): string {
+  if (release.status === "rejected") return colors.red(problemOf(release.reason, server));
+  return release.value.released ? colors.green("released") : "did not hold it";
 }
 
 function stateOf(inspection: Inspection): string {
   return inspection.state === "held" ? `it is held by ${holderOf(inspection)}` : "it is free";
-}
-
-function rowOf({ node, released, error }: Release, server: Server | undefined): string[] {
-  if (error !== undefined) return [node, colors.red(problemOf(error, server))];
-  return [node, released ? colors.green("released") : "did not hold it"];
 }
 
 /**
@@ -103,24 +96,4 @@ async function confirm(question: string): Promise<boolean> {
   } finally {
     reader.close();
   }
-}
-
-/** Asks all nodes to release the lock of one owner. Locks of other owners are not affected. */
-async function releaseEverywhere(
-  nodes: readonly LockNode[],
-  resource: string,
-  owner: string,
-  timeoutMs: number,
-): Promise<readonly Release[]> {
-  const request = { resources: [resource], owner, timeoutMs };
-  return Promise.all(
-    nodes.map(async (node): Promise<Release> => {
-      try {
-        const { released } = await within(timeoutMs, node.release(request));
-        return { node: node.name, released, error: undefined };
-      } catch (error) {
-        return { node: node.name, released: undefined, error: error as Error };
-      }
-    }),
-  );
 }
