@@ -1,10 +1,10 @@
 import type { Inspection } from "@holdfast/core";
 import type { NodeView } from "@holdfast/core/node";
 import { type Command, serverCommand } from "../command.ts";
-import { exitCodes, UsageError } from "../exit-codes.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionRecord, ownersOn, problemOf, timeOf } from "../inspect/inspection-report.ts";
-import { duration, json, withDefault, word } from "../options/option.ts";
+import { duration, integerFrom, json, withDefault, word } from "../options/option.ts";
 import { listed, longMs } from "../output/format.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
@@ -13,7 +13,7 @@ import type { Server } from "../servers/server.ts";
 import { haveQuorum, setsOf } from "../servers/sets.ts";
 import { within } from "../within.ts";
 
-const limitMax = 100_000;
+const titles = ["resource", "held by", "remaining", "fence", "servers"];
 /** The number of resources to inspect concurrently. */
 const inspectionsMax = 100;
 
@@ -28,7 +28,7 @@ export const listCommand: Command = serverCommand(
     memory: "search",
     words: { pattern: word("A glob for resources, such as 'invoice:*' (default: all)", "*") },
     options: {
-      limit: withDefault("1000", parseLimit, "The most locks to list"),
+      limit: withDefault("1000", integerFrom(1, 100_000), "The most locks to list"),
       timeout: duration("10s", "Timeout of the search on each server"),
       json,
     },
@@ -39,17 +39,10 @@ export const listCommand: Command = serverCommand(
       const found = await findResources(service.servers, options);
       const locks = await inspectAll(service, found.resources);
       if (json) print(listJson(locks, found, service.servers));
-      else if (locks.length > 0) print(listText(locks));
+      else if (locks.length > 0) print(table(titles, locks.map(rowOf)));
       return explain(found, locks, options, service);
     }),
 );
-
-/** @throws {UsageError} naming what is wrong */
-function parseLimit(name: string, given: string): number {
-  const limit = /^\d+$/.test(given) ? Number(given) : 0;
-  if (limit >= 1 && limit <= limitMax) return limit;
-  throw new UsageError(`${name} must be a number from 1 to ${limitMax}, not ${JSON.stringify(given)}`);
-}
 
 /** Inspects resources. Those that a majority reports as released in the meantime are left out. */
 async function inspectAll(
@@ -79,20 +72,16 @@ function explain(
   const isWhole = haveQuorum(setsOf(searches, joint), ({ error }) => error === null);
   if (failed.length > 0) {
     const loss = isWhole ? "every lock that a majority holds is listed" : "locks may be missing";
-    printMessage([`searched ${searched} of ${servers.length} servers completely: ${loss}`, ...failed].join("\n  "));
+    printMessage(`searched ${searched} of ${servers.length} servers completely: ${loss}`, failed);
   }
   const unknown = locks.filter((lock) => stateOf(lock) === "unknown").length;
   const uninspected = inspectionProblems(locks, searches, servers);
   if (unknown > 0 || uninspected.length > 0) {
     const loss = unknown > 0 ? "too few servers answered for the others" : "not every server answered for each";
-    printMessage(
-      [`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, ...uninspected].join("\n  "),
-    );
+    printMessage(`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, uninspected);
   }
-  if (isCut)
-    printMessage(
-      `only ${limit} locks are listed, and there are more: narrow the search with a pattern, or raise --limit`,
-    );
+  const advice = "narrow the search with a pattern, or raise --limit";
+  if (isCut) printMessage(`only ${limit} locks are listed, and there are more: ${advice}`);
   if (isWhole && locks.length === 0) {
     const searchedFor = new Set(servers.map(({ prefix }) => (prefix ?? "") + pattern));
     printMessage(`no locks match ${printable(listed([...searchedFor]))}`);
@@ -179,11 +168,6 @@ async function search(
  * server is listed.
  */
 const holderLengthMax = 100;
-
-/** Returns a table with a line for each lock. */
-function listText(locks: readonly Inspection[]): string {
-  return table(["resource", "held by", "remaining", "fence", "servers"], locks.map(rowOf));
-}
 
 /**
  * Returns the report for programs. Keys may be added, but existing ones do not change.

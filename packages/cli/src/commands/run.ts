@@ -1,16 +1,22 @@
 import { type Command, command } from "../command.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { flag, list, parseDuration, parsed, text, withDefault } from "../options/option.ts";
+import { flag, integerFrom, list, parseDuration, parsed, text, withDefault } from "../options/option.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
 import { environment, ofLock, readSupervised, supervised, supervisedOptions } from "./supervised.ts";
 
 const runOptions = {
   wait: withDefault("10s", parseWait, "How long to wait for the lock, or forever", ofLock),
   "no-wait": flag("Try once, without waiting", { ...ofLock, conflicts: ["wait"] }),
-  "conflict-exit-code": withDefault(`${exitCodes.held}`, parseExitCode, "Exit code when another owner holds the lock", {
-    ...ofLock,
-    alias: "E",
-  }),
+  // flock(1) has the same option, with the same range.
+  "conflict-exit-code": withDefault(
+    `${exitCodes.held}`,
+    integerFrom(0, 255),
+    "Exit code when another owner holds the lock",
+    {
+      ...ofLock,
+      alias: "E",
+    },
+  ),
   shared: flag("Share the lock with others that share it, as readers do", { ...ofLock, conflicts: ["permits"] }),
   permits: parsed(parsePermits, "Hold n of the k permits of a semaphore instead of a lock, as in 1/5", ofLock),
   ticket: text("Adopt the lock that another process has transferred, instead of acquiring one", {
@@ -69,11 +75,4 @@ function parsePermits(name: string, given: string): RunOptions["permits"] {
     return { count, total };
   }
   throw new UsageError(`${name} must be n/k, n of at most 10000 permits, as in 1/5, not ${JSON.stringify(given)}`);
-}
-
-/** flock(1) has the same option, with the same range. */
-function parseExitCode(name: string, given: string): number {
-  const code = /^\d+$/.test(given) ? Number(given) : Infinity;
-  if (code <= 255) return code;
-  throw new UsageError(`${name} must be a number from 0 to 255, not ${JSON.stringify(given)}`);
 }

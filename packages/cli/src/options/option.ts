@@ -110,6 +110,15 @@ export function pause(usual: string, describe: string, more: More = {}): Option<
   return withDefault(usual, parse, describe, more);
 }
 
+/** Returns a function that parses an integer in a range. */
+export function integerFrom(least: number, most: number): (name: string, text: string) => number {
+  return (name, text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new UsageError(`${name} must be a number from ${least} to ${most}, not ${JSON.stringify(text)}`);
+  };
+}
+
 /** Returns a positional argument, with the value that it has if it is left out or empty. */
 export function word(describe: string, usual = ""): Option<string> {
   return { ...text(describe), read: (given) => String(given?.[0] ?? "") || usual };

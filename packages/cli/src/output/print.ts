@@ -14,9 +14,10 @@ export function print(text: string): void {
   stdout.write(`${text}\n`);
 }
 
-/** Writes an error or a progress message to standard error. `run` leaves standard output to its command. */
-export function printMessage(text: string): void {
-  stderr.write(`holdfast: ${withoutPasswords(withoutArguments(text)).split("\n").map(printable).join("\n")}\n`);
+/** Writes an error or a progress message to standard error, with reasons. `run` leaves standard output to its command. */
+export function printMessage(text: string, reasons: readonly string[] = []): void {
+  const lines = withoutPasswords(withoutArguments([text, ...reasons].join("\n  "))).split("\n");
+  stderr.write(`holdfast: ${lines.map(printable).join("\n")}\n`);
 }
 
 /**
