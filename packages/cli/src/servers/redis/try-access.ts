@@ -10,10 +10,6 @@ const leftoverMs = 5_000;
 /** The timeout of a second connection, and of each reply on it, in milliseconds. */
 const duplicateTimeoutMs = 2_000;
 
-const channels = "&holdfast:released:*";
-const waitingLists = "~holdfast:line:*";
-const sets = "~holdfast:sharers:*";
-
 /** A command that locks need. */
 interface Trial {
   readonly words: readonly [command: string, ...args: (string | number)[]];
@@ -29,15 +25,14 @@ interface Trial {
  * @param prefix the prefix in these names
  */
 export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefix: string): Promise<Access> {
+  const trials = trialsOf(names, prefix);
   const unknownCommands = new Set<string>();
-  const locks = await denied(ask, lockTrials(names, prefix), unknownCommands);
-  const wakeUps = await denied(ask, wakeUpTrials(names), unknownCommands);
-  const sharing = await denied(ask, sharingTrials(names, prefix), unknownCommands);
+  const locks = await denied(ask, trials.locks, unknownCommands);
+  const wakeUps = await denied(ask, trials.wakeUps, unknownCommands);
+  const sharing = await denied(ask, trials.sharing, unknownCommands);
   // On a separate connection, as waiters use one.
-  const subscription = await withDuplicate(client, {}, (own) =>
-    denied(own, subscriptionTrials(names), unknownCommands),
-  );
-  const forWakeUps = new Set([...wakeUps, ...(subscription ?? [])]);
+  const ofWaiters = await withDuplicate(client, {}, (own) => denied(own, trials.subscription, unknownCommands));
+  const forWakeUps = new Set([...wakeUps, ...(ofWaiters ?? [])]);
   return {
     missing: [...locks],
     missingForWakeUps: [...forWakeUps].filter((permission) => !locks.has(permission)),
@@ -48,55 +43,52 @@ export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefi
   };
 }
 
-function lockTrials({ lock, waitingList, sharers }: LockNames, prefix: string): readonly Trial[] {
+/** Returns the commands that locks need, by purpose. */
+function trialsOf({ lock, waitingList, sharers, channel }: LockNames, prefix: string) {
   const script = "return 1";
   // Not the counter of the resource, which covers other locks as well.
   const fence = "holdfast:fence:holdfast-doctor";
-  const locks = `~${prefix}*`;
-  const fences = "~holdfast:fence:*";
-  return [
-    { words: ["EVAL", script, 0] },
-    { words: ["EVALSHA", createHash("sha1").update(script).digest("hex"), 0] },
-    { words: ["TIME"] },
-    { words: ["SET", lock, "doctor", "PX", leftoverMs], names: locks },
-    { words: ["GET", lock], names: locks },
-    { words: ["PTTL", lock], names: locks },
-    { words: ["PEXPIRE", lock, leftoverMs], names: locks },
-    { words: ["DEL", lock], names: locks },
-    { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
-    { words: ["DEL", fence], names: fences },
-    // Scripts have these keys, whether or not there are waiters and sharers.
-    { words: ["EVAL", script, 1, waitingList], names: waitingLists },
-    { words: ["EVAL", script, 1, sharers], names: sets },
-  ];
-}
-
-function wakeUpTrials({ waitingList, channel }: LockNames): readonly Trial[] {
-  return [
-    { words: ["ZADD", waitingList, "NX", 1, "doctor"], names: waitingLists },
-    { words: ["PEXPIRE", waitingList, leftoverMs], names: waitingLists },
-    { words: ["ZREVRANGE", waitingList, 0, 0, "WITHSCORES"], names: waitingLists },
-    { words: ["ZREM", waitingList, "doctor"], names: waitingLists },
-    { words: ["ZPOPMIN", waitingList], names: waitingLists },
-    { words: ["PUBLISH", channel, ""], names: channels },
-  ];
-}
-
-function sharingTrials({ lock, sharers }: LockNames, prefix: string): readonly Trial[] {
-  return [
-    { words: ["ZADD", sharers, 1, "doctor"], names: sets },
-    { words: ["ZSCORE", sharers, "doctor"], names: sets },
-    { words: ["ZRANGEBYSCORE", sharers, 1, 1], names: sets },
-    { words: ["ZREVRANGE", sharers, 0, 0, "WITHSCORES"], names: sets },
-    { words: ["ZREMRANGEBYSCORE", sharers, 0, 0], names: sets },
-    { words: ["ZREM", sharers, "doctor"], names: sets },
-    { words: ["DEL", sharers], names: sets },
-    { words: ["PEXPIREAT", lock, 1], names: `~${prefix}*` },
-  ];
-}
-
-function subscriptionTrials({ channel }: LockNames): readonly Trial[] {
-  return ["subscribe", "unsubscribe"].map((command) => ({ words: [command, channel], names: channels }));
+  const [locks, fences, lines] = [`~${prefix}*`, "~holdfast:fence:*", "~holdfast:line:*"];
+  const [sets, channels] = ["~holdfast:sharers:*", "&holdfast:released:*"];
+  return {
+    locks: [
+      { words: ["EVAL", script, 0] },
+      { words: ["EVALSHA", createHash("sha1").update(script).digest("hex"), 0] },
+      { words: ["TIME"] },
+      { words: ["SET", lock, "doctor", "PX", leftoverMs], names: locks },
+      { words: ["GET", lock], names: locks },
+      { words: ["PTTL", lock], names: locks },
+      { words: ["PEXPIRE", lock, leftoverMs], names: locks },
+      { words: ["DEL", lock], names: locks },
+      { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
+      { words: ["DEL", fence], names: fences },
+      // Scripts have these keys, whether or not there are waiters and sharers.
+      { words: ["EVAL", script, 1, waitingList], names: lines },
+      { words: ["EVAL", script, 1, sharers], names: sets },
+    ],
+    wakeUps: [
+      { words: ["ZADD", waitingList, "NX", 1, "doctor"], names: lines },
+      { words: ["PEXPIRE", waitingList, leftoverMs], names: lines },
+      { words: ["ZREVRANGE", waitingList, 0, 0, "WITHSCORES"], names: lines },
+      { words: ["ZREM", waitingList, "doctor"], names: lines },
+      { words: ["ZPOPMIN", waitingList], names: lines },
+      { words: ["PUBLISH", channel, ""], names: channels },
+    ],
+    subscription: [
+      { words: ["subscribe", channel], names: channels },
+      { words: ["unsubscribe", channel], names: channels },
+    ],
+    sharing: [
+      { words: ["ZADD", sharers, 1, "doctor"], names: sets },
+      { words: ["ZSCORE", sharers, "doctor"], names: sets },
+      { words: ["ZRANGEBYSCORE", sharers, 1, 1], names: sets },
+      { words: ["ZREVRANGE", sharers, 0, 0, "WITHSCORES"], names: sets },
+      { words: ["ZREMRANGEBYSCORE", sharers, 0, 0], names: sets },
+      { words: ["ZREM", sharers, "doctor"], names: sets },
+      { words: ["DEL", sharers], names: sets },
+      { words: ["PEXPIREAT", lock, 1], names: locks },
+    ],
+  } satisfies Readonly<Record<string, readonly Trial[]>>;
 }
 
 /** Returns whether the keys of a call must belong to one slot, as on a cluster and behind a proxy of shards. */
