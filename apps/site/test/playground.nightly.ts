@@ -1,7 +1,7 @@
 /** Seeds take long to simulate, and show what only they have: an operator, and ten nodes. */
 import { beforeAll, expect, test } from "vitest";
 import { momentAt } from "../src/playground/moment.ts";
-import { play } from "../src/playground/worker.ts";
+import { runOf } from "./support/runs.ts";
 import { show, useTab } from "./support/site.ts";
 
 const tab = useTab();
@@ -15,9 +15,7 @@ async function showSeed(hash: string): Promise<void> {
 }
 
 test("the picture draws no message of the operator, who has no card", async () => {
-  const reply = await play({ id: 0, subject: { kind: "seed", faults: "healed", seed: 3 }, faults: [] });
-  if ("error" in reply) throw new Error(reply.error);
-  const { trace } = reply.run;
+  const { trace } = await runOf("#healed=3");
   const sent = trace.messages.find(({ from }) => from === "operator");
   const atMs = ((sent?.sentAtMs ?? 0) + (sent?.arrivesAtMs ?? 0)) / 2;
   await showSeed(`#healed=3&t=${atMs.toFixed(3)}`);

@@ -1,11 +1,10 @@
 import { isNightly } from "@holdfast/testkit";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readAddress } from "../src/playground/address.ts";
 import { momentAt } from "../src/playground/moment.ts";
 import { outcomeOf } from "../src/playground/outcome.ts";
 import { stories } from "../src/playground/stories.ts";
-import { type PlayedRun, play } from "../src/playground/worker.ts";
+import { runOf } from "./support/runs.ts";
 import { desktop, phone, show, useBrowser, useTab } from "./support/site.ts";
 
 const open = useBrowser();
@@ -55,15 +54,6 @@ function button(tab: Page, name: string): Locator {
 async function choose(tab: Page, story: string): Promise<void> {
   await tab.locator("[data-stories]").selectOption(story);
   await ready(tab);
-}
-
-/** Simulates the run of an address in this process. */
-async function runOf(hash: string): Promise<PlayedRun> {
-  const address = readAddress(hash);
-  if ("error" in address) throw new Error(address.error);
-  const reply = await play({ id: 0, ...address });
-  if ("error" in reply) throw new Error(reply.error);
-  return reply.run;
 }
 
 /** What the page counts for each storage that it shows. */
@@ -201,7 +191,7 @@ describe("story", () => {
 test("a seed is opened by its form", async () => {
   const tab = await go("#story=pause");
   await tab.getByText("A seed: ").click();
-  const form = tab.locator("[data-seed-form]");
+  const form = tab.getByRole("form", { name: "A seed" });
   await form.getByLabel("Faults").selectOption("lock-breaking");
   await form.getByLabel("Seed", { exact: true }).fill("1");
   await button(tab, "Open the seed").click();

@@ -1,5 +1,5 @@
 import type { FaultClassName } from "@holdfast/simulation";
-import { crashNode, defaultPlay, type FreePlay, type PlayFault, playLimits, wholeMicroseconds } from "./free-play.ts";
+import { defaultPlay, type FreePlay, type PlayFault, playLimits } from "./free-play.ts";
 import { storyTexts } from "./story-texts.ts";
 
 /** What a page of the playground shows: its state, all of which is in the address. */
@@ -50,31 +50,24 @@ export const classNames: readonly FaultClassName[] = [
 export function readAddress(hash: string): Address | BadAddress {
   const text = hash.replace(/^#/, "");
   try {
-    return addressOf(text === "" ? `story=${storyTexts[0]?.id}` : decodeURIComponent(text));
+    return addressOf(text === "" ? `story=${storyTexts[0]?.id}` : text);
   } catch (error) {
     return { error: `The address is wrong: ${error instanceof Error ? error.message : error}.` };
   }
 }
 
 function addressOf(text: string): Address {
-  const [first = "", ...rest] = text.split("&");
-  let faults: PlayFault[] = [];
-  let atMs: number | undefined;
-  for (const [index, pair] of rest.entries()) {
-    const [key, value] = pairOf(pair);
-    if (rest.findIndex((other) => pairOf(other)[0] === key) < index) throw new Error(`"${key}" is there twice`);
-    if (key === "t") atMs = numberIn(value, 0, longestMs);
-    else if (key === "do") faults = value.split(",").map(readFault);
-    else throw new Error(`"${key}" is not known`);
+  const params = new URLSearchParams(text);
+  const [first = "", ...rest] = params.keys();
+  for (const key of rest) {
+    if (key !== "t" && key !== "do") throw new Error(`"${key}" is not known`);
+    if (params.getAll(key).length > 1) throw new Error(`"${key}" is there twice`);
   }
+  const [moment, given] = [params.get("t"), params.get("do")];
+  const faults = given === null ? [] : given.split(",").map(readFault);
   if (faults.length > mostFaults) throw new Error(`it has more than ${mostFaults} faults`);
-  return { subject: subjectOf(...pairOf(first)), faults, atMs };
-}
-
-function pairOf(text: string): [key: string, value: string] {
-  const at = text.indexOf("=");
-  if (at < 0) throw new Error(`"${text}" has no "="`);
-  return [text.slice(0, at), text.slice(at + 1)];
+  const atMs = moment === null ? undefined : numberIn(moment, 0, longestMs);
+  return { subject: subjectOf(first, params.get(first) ?? ""), faults, atMs };
 }
 
 function subjectOf(key: string, value: string): Subject {
@@ -122,8 +115,6 @@ function writeSubject(subject: Subject): string {
   return `play=${given.map((key) => `${playNames[key]}:${subject.play[key]}`).join(",")}`;
 }
 
-const nodeNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
 /** How faults of one kind are in an address: a verb, and the values of some fields. */
 interface FaultWords {
   readonly verb: string;
@@ -150,6 +141,7 @@ const faultWords: Readonly<Record<PlayFault["kind"], FaultWords>> = {
       ["guardMs", durationIn],
     ],
     least: 4,
+    common: { isSilent: false },
   },
   partition: {
     verb: "cut",
@@ -183,7 +175,8 @@ function writeFault(fault: PlayFault): string {
 }
 
 function fieldText(value: unknown): string {
-  return typeof value === "number" ? numberText(value) : shortName(String(value));
+  // A client's name in an address is its number.
+  return typeof value === "number" ? numberText(value) : String(value).replace(/^client (?=\d)/, "");
 }
 
 /** Reads a fault that `writeFault` has written. */
@@ -195,12 +188,9 @@ function readFault(text: string): PlayFault {
   if (texts.length < least || texts.length > fields.length) throw new Error(`"${text}" is not a whole fault`);
   const values = fields.slice(0, texts.length).map(([name, read], index) => [name, read(texts[index] ?? "")]);
   const fault = { kind, ...common, ...Object.fromEntries(values) } as PlayFault;
-  return fault.kind === "node crash" ? crashNode(fault.node, fault.atMs, fault) : fault;
-}
-
-/** A client's name in an address is its number. */
-function shortName(name: string): string {
-  return name.replace(/^client (?=\d)/, "");
+  if (fault.kind === "node crash" && fault.memory === "kept" && fault.guardMs !== undefined)
+    throw new Error(`"${text}" guards a node that forgets nothing`);
+  return fault;
 }
 
 function clientIn(text: string): string {
@@ -208,7 +198,7 @@ function clientIn(text: string): string {
 }
 
 function nodeIn(text: string): string {
-  if (text.length !== 1 || !nodeNames.includes(text)) throw new Error(`"${text}" is not a node`);
+  if (!/^[A-Z]$/.test(text)) throw new Error(`"${text}" is not a node`);
   return text;
 }
 
@@ -241,4 +231,13 @@ function numberIn(text: string, least: number, most: number): number {
 /** A number with at most three decimals: microseconds, if it is a time. */
 function numberText(number: number): string {
   return number === Infinity ? "ever" : String(wholeMicroseconds(number));
+}
+
+/**
+ * Returns a time in whole microseconds, as an address has it. It is not shorter, so that a fault at a moment of the cursor
+ * strikes after what the cursor shows.
+ */
+export function wholeMicroseconds(ms: number): number {
+  const nearest = Math.round(ms * 1000);
+  return nearest / 1000 >= ms ? nearest / 1000 : (nearest + 1) / 1000;
 }

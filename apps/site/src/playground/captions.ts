@@ -1,7 +1,7 @@
 /** A run in sentences: what happens at each moment, and why it matters. */
 import type { AccessTrace, LeaseTrace, OutageTrace, StorageKind, Trace } from "@holdfast/simulation";
 import { conflict, isDuring } from "./truth.ts";
-import { capitalized, listed, ms, storagesToShow } from "./words.ts";
+import { capitalized, listed, ms, storagePlaces, storagesToShow } from "./words.ts";
 
 /** A sentence that holds from a moment until the next one. */
 export interface Caption {
@@ -129,13 +129,6 @@ function writes(trace: Trace): Caption[] {
   });
 }
 
-const places: Readonly<Record<StorageKind, string>> = {
-  "checks nothing": "without fencing",
-  "checks writes": "with fencing of writes only",
-  "checks all": "with fencing",
-  "is guarded": "in the guarded table",
-};
-
 /** Says what a write does to the storages that are drawn, and whether it differs from one to the other. */
 function arrivalOf(write: AccessTrace, isLate: boolean, trace: Trace): { text: string; isMixed: boolean } | undefined {
   const { client, fence, results } = write;
@@ -150,7 +143,7 @@ function arrivalOf(write: AccessTrace, isLate: boolean, trace: Trace): { text: s
     return { text: `${who} writes, and ${kinds.length === 2 ? "both" : "all"} storages accept it.`, isMixed: false };
   }
   const sentences = [isLate ? `The late write of ${client} arrives.` : `${who} writes.`];
-  const at = (some: readonly StorageKind[]): string => capitalized(listed(some.map((kind) => places[kind])));
+  const at = (some: readonly StorageKind[]): string => capitalized(listed(some.map((kind) => storagePlaces[kind])));
   const victim = trace.leases.find(({ attempt }) => attempt === results[lost[0] ?? "checks nothing"].lost);
   if (lost.length > 0) sentences.push(`${at(lost)}, the update of ${victim?.client ?? "another client"} is lost.`);
   if (taken.length > 0) sentences.push(`${at(taken)}, it is accepted.`);

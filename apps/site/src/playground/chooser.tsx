@@ -1,17 +1,19 @@
 import type { FaultClassName } from "@holdfast/simulation";
-import { type DefineSetupFnComponent, defineComponent, ref, type VNode, watch } from "vue";
+import type { VNode } from "vue";
 import { classNames } from "./address.ts";
 import { defaultPlay, type FreePlay, playLimits } from "./free-play.ts";
 import type { Session } from "./session.ts";
 import { storyTexts } from "./story-texts.ts";
 
-const playFields: readonly (readonly [name: string, key: keyof FreePlay])[] = [
-  ["Nodes", "nodes"],
-  ["Clients", "clients"],
-  ["Ttl (ms)", "ttlMs"],
-  ["Think (ms)", "thinkMs"],
-  ["For (ms)", "forMs"],
+const playFields: readonly (readonly [key: keyof FreePlay, name: string])[] = [
+  ["nodes", "Nodes"],
+  ["clients", "Clients"],
+  ["ttlMs", "Ttl (ms)"],
+  ["thinkMs", "Think (ms)"],
+  ["forMs", "For (ms)"],
 ];
+
+const firstSeed = { faults: "lock-breaking", seed: 10 };
 
 /** What the chooser needs. */
 export interface ChooserProps {
@@ -20,90 +22,85 @@ export interface ChooserProps {
 }
 
 /** The ways to choose a run beside the stories: a world of the reader's own, or a seed. */
-export const Chooser: DefineSetupFnComponent<ChooserProps> = defineComponent(
-  ({ session }: ChooserProps) => {
-    const play = ref<FreePlay>(defaultPlay);
-    const seed = ref<{ faults: FaultClassName; seed: number }>({ faults: "lock-breaking", seed: 10 });
-    watch(
-      () => session.address.value.subject,
-      (subject) => {
-        if (subject.kind === "play") play.value = subject.play;
-        if (subject.kind === "seed") seed.value = { ...subject };
-      },
-      { immediate: true },
-    );
-    return () => {
-      const subject = session.error.value === undefined ? session.address.value.subject : undefined;
-      return (
-        <div class="chooser">
-          <details class="own" open={subject?.kind === "play"}>
-            <summary>Free play: a world of your own</summary>
-            <form
-              class="free-play"
-              aria-label="Free play"
-              data-free-play
-              onSubmit={(event) => {
-                event.preventDefault();
-                session.open({ kind: "play", play: play.value });
-              }}
-            >
-              <p class="fields">
-                {playFields.map(([name, key]) =>
-                  numberField(name, play.value[key], playLimits[key], (value) => {
-                    play.value = { ...play.value, [key]: value };
-                  }),
-                )}
-                <button type="submit" aria-pressed={subject?.kind === "play"}>
-                  Play freely
-                </button>
-              </p>
-            </form>
-          </details>
-          <details class="own" open={subject?.kind === "seed"}>
-            <summary>A seed: a world that the simulation has drawn</summary>
-            <form
-              class="seed"
-              aria-label="A seed"
-              data-seed-form
-              onSubmit={(event) => {
-                event.preventDefault();
-                session.open({ kind: "seed", ...seed.value });
-              }}
-            >
-              <p class="fields">
-                <label>
-                  <span>Faults</span>
-                  <select
-                    value={seed.value.faults}
-                    onChange={({ target }) => {
-                      seed.value = { ...seed.value, faults: (target as HTMLSelectElement).value as FaultClassName };
-                    }}
-                  >
-                    {classNames.map((name) => (
-                      <option key={name} value={name}>
-                        {name}
-                      </option>
-                    ))}
-                  </select>
-                </label>
-                {numberField(
-                  "Seed",
-                  seed.value.seed,
-                  [0, 4_294_967_295],
-                  (value) => (seed.value = { ...seed.value, seed: value }),
-                )}
-                <button type="submit" aria-pressed={subject?.kind === "seed"}>
-                  Open the seed
-                </button>
-              </p>
-            </form>
-          </details>
-        </div>
-      );
-    };
-  },
-  { props: ["session"] },
-);
+export function Chooser({ session: { address, error, open } }: ChooserProps): VNode {
+  const subject = error.value === undefined ? address.value.subject : undefined;
+  const play = subject?.kind === "play" ? subject.play : defaultPlay;
+  const { faults, seed } = subject?.kind === "seed" ? subject : firstSeed;
+  const classField = (
+    <label>
+      <span>Faults</span>
+      <select name="faults" value={faults}>
+        {classNames.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <div class="chooser">
+      <OwnRun
+        title="Free play: a world of your own"
+        fields={playFields.map(([key, name]) => numberField(key, name, play[key], playLimits[key]))}
+        button="Play freely"
+        isShown={subject?.kind === "play"}
+        open={(data) => {
+          const numbers = playFields.map(([key]) => [key, Number(data.get(key))] as const);
+          open({ kind: "play", play: { ...defaultPlay, ...Object.fromEntries(numbers) } });
+        }}
+      />
+      <OwnRun
+        title="A seed: a world that the simulation has drawn"
+        fields={[classField, numberField("seed", "Seed", seed, [0, 4_294_967_295])]}
+        button="Open the seed"
+        isShown={subject?.kind === "seed"}
+        open={(data) =>
+          open({ kind: "seed", faults: data.get("faults") as FaultClassName, seed: Number(data.get("seed")) })
+        }
+      />
+    </div>
+  );
+}
+
+interface OwnRunProps {
+  readonly title: string;
+  readonly fields: readonly VNode[];
+  readonly button: string;
+  /** Whether the run that is shown comes from this form. */
+  readonly isShown: boolean;
+  readonly open: (data: FormData) => void;
+}
+
+/** A form that opens a run. */
+function OwnRun({ title, fields, button, isShown, open }: OwnRunProps): VNode {
+  return (
+    <details class="own" open={isShown}>
+      <summary>{title}</summary>
+      <form
+        aria-label={title}
+        onSubmit={(event) => {
+          event.preventDefault();
+          open(new FormData(event.target as HTMLFormElement));
+        }}
+      >
+        <p class="fields">
+          {fields}
+          <button type="submit" aria-pressed={isShown}>
+            {button}
+          </button>
+        </p>
+      </form>
+    </details>
+  );
+}
+
+function numberField(key: string, name: string, value: number, [min, max]: readonly [number, number]): VNode {
+  return (
+    <label key={key}>
+      <span>{name}</span>
+      <input type="number" name={key} {...{ min, max, value }} step="1" required />
+    </label>
+  );
+}
 
 /** The stories, each with a line that says what it is about: all of them, or only the one that is shown. */
 export function Stories({
@@ -133,29 +130,6 @@ export function Stories({
             </option>
           ))}
       </select>
-    </label>
-  );
-}
-
-function numberField(
-  name: string,
-  value: number,
-  [min, max]: readonly [min: number, max: number],
-  set: (value: number) => unknown,
-): VNode {
-  return (
-    <label key={name}>
-      <span>{name}</span>
-      <input
-        type="number"
-        {...{ min, max, value }}
-        step="1"
-        required
-        onInput={({ target }) => {
-          const { valueAsNumber } = target as HTMLInputElement;
-          if (!Number.isNaN(valueAsNumber)) set(valueAsNumber);
-        }}
-      />
     </label>
   );
 }

@@ -1,7 +1,7 @@
 import { nextTick, type VNode } from "vue";
+import type { FaultInWords } from "./play.ts";
 import type { Session } from "./session.ts";
 import { ms } from "./words.ts";
-import type { FaultInWords } from "./worker.ts";
 
 /** Moves the focus to an element if a change of the page removes the button that had it. */
 export async function keepFocus(change: Promise<void>, id: string): Promise<void> {

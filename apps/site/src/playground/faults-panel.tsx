@@ -1,7 +1,6 @@
 import type { VNode } from "vue";
-import { mostFaults } from "./address.ts";
+import { mostFaults, wholeMicroseconds } from "./address.ts";
 import { keepFocus } from "./fault-list.tsx";
-import { wholeMicroseconds } from "./free-play.ts";
 import { clientActions, type HandAction, type HandContext, nodeActions } from "./hand-faults.ts";
 import type { Session } from "./session.ts";
 import { ms } from "./words.ts";

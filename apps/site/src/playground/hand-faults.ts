@@ -1,17 +1,7 @@
 /** What a reader may do to the nodes and clients at a moment of a run. */
-import type { Trace } from "@holdfast/simulation";
-import {
-  crashClient,
-  crashNode,
-  cutLink,
-  lateWrite,
-  mendLink,
-  type PlayFault,
-  pauseClient,
-  restartNode,
-  setClock,
-  stallClient,
-} from "./free-play.ts";
+import type { NodeCrash, Partition, Trace } from "@holdfast/simulation";
+import { wholeMicroseconds } from "./address.ts";
+import type { PlayFault } from "./free-play.ts";
 import { isDuring } from "./truth.ts";
 
 /** Something that the reader may do to a node or a client. */
@@ -36,6 +26,9 @@ export interface HandContext {
   readonly ttlMs: number;
 }
 
+/** How long a link stays cut that nobody restores, in milliseconds. */
+const cutMs = 60_000;
+
 /** Returns what the reader may do to a node. */
 export function nodeActions(node: string, context: HandContext): readonly HandAction[] {
   const links = context.trace.clients.flatMap((client) => linkActions(node, client, context));
@@ -44,36 +37,44 @@ export function nodeActions(node: string, context: HandContext): readonly HandAc
 
 /** Returns what the reader may do to a client. */
 export function clientActions(client: string, context: HandContext): readonly HandAction[] {
-  const { trace, faults, atMs, ttlMs } = context;
+  const { trace, atMs, ttlMs } = context;
   const [pauseMs, longMs] = [1.5 * ttlMs, 2 * ttlMs];
-  const late = lateWrite(trace, client, atMs, longMs);
-  const lateLabel = late ? `Delay its next write by ${longMs} ms` : "Delay its next write (there is none)";
+  const accesses = trace.accesses.filter((access) => access.client === client);
+  const next = accesses.findIndex(({ kind, sentAtMs }) => kind === "write" && sentAtMs >= atMs);
+  const late: PlayFault = { kind: "late access", client, access: next + 1, byMs: longMs };
+  const add = adding(context);
   return [
-    { id: "pause", label: `Pause for ${pauseMs} ms`, faults: [...faults, pauseClient(client, atMs, pauseMs)] },
-    {
-      id: "pause-before-acting",
-      label: `Pause for ${longMs} ms before its next access`,
-      faults: [...faults, stallClient(client, atMs, longMs)],
-    },
-    { id: "late-write", label: lateLabel, faults: late && [...faults, late] },
-    { id: "crash", label: "Crash", faults: [...faults, crashClient(client, atMs)] },
+    add("pause", `Pause for ${pauseMs} ms`, { kind: "pause", client, atMs, forMs: pauseMs, step: 0 }),
+    add("pause-before-acting", `Pause for ${longMs} ms before its next access`, {
+      kind: "pause before acting",
+      client,
+      atMs,
+      forMs: longMs,
+    }),
+    next < 0
+      ? { id: "late-write", label: "Delay its next write (there is none)", faults: undefined }
+      : add("late-write", `Delay its next write by ${longMs} ms`, late),
+    add("crash", "Crash", { kind: "client crash", client, atMs }),
     ...clockActions(client, context),
   ];
 }
 
-function crashActions(node: string, { trace, faults, atMs, ttlMs }: HandContext): HandAction[] {
-  const isDown = trace.outages.some((outage) => outage.node === node && isDuring(outage, atMs));
-  if (!isDown) {
+/** Returns a function that makes an action of a fault that is added to the others. */
+function adding({ faults }: HandContext) {
+  return (id: string, label: string, fault: PlayFault): HandAction => ({ id, label, faults: [...faults, fault] });
+}
+
+function crashActions(node: string, context: HandContext): HandAction[] {
+  const { trace, faults, atMs, ttlMs } = context;
+  if (!trace.outages.some((outage) => outage.node === node && isDuring(outage, atMs))) {
+    const crash: NodeCrash = { kind: "node crash", node, atMs, forMs: Infinity, memory: "kept", isSilent: false };
+    const add = adding(context);
     return [
-      { id: "crash", label: "Crash", faults: [...faults, crashNode(node, atMs)] },
-      {
-        id: "crash-without-memory",
-        label: "Crash and lose its memory",
-        faults: [...faults, crashNode(node, atMs, { memory: "lost" })],
-      },
+      add("crash", "Crash", crash),
+      add("crash-without-memory", "Crash and lose its memory", { ...crash, memory: "lost" }),
     ];
   }
-  const restarted = restartNode(faults, node, atMs);
+  const restarted = ended(faults, atMs, (fault) => fault.kind === "node crash" && fault.node === node);
   const changed = restarted.find((fault, index) => fault !== faults[index]);
   if (changed?.kind !== "node crash") return [{ id: "restart", label: "It is down", faults: undefined }];
   const guarded = restarted.map((fault) => (fault === changed ? { ...changed, guardMs: ttlMs } : fault));
@@ -81,30 +82,38 @@ function crashActions(node: string, { trace, faults, atMs, ttlMs }: HandContext)
   return [{ id: "restart", label: "Restart", faults: restarted }, ...(changed.memory === "lost" ? [guard] : [])];
 }
 
-function clockActions(of: string, { faults, atMs, ttlMs }: HandContext): HandAction[] {
+function clockActions(of: string, context: HandContext): HandAction[] {
+  const { atMs, ttlMs } = context;
+  const add = adding(context);
   return [
-    { id: "clock-forward", label: `Set its clock ${ttlMs} ms forward`, faults: [...faults, setClock(of, atMs, ttlMs)] },
-    { id: "clock-back", label: `Set its clock ${ttlMs} ms back`, faults: [...faults, setClock(of, atMs, -ttlMs)] },
+    add("clock-forward", `Set its clock ${ttlMs} ms forward`, { kind: "clock jump", of, atMs, byMs: ttlMs }),
+    add("clock-back", `Set its clock ${ttlMs} ms back`, { kind: "clock jump", of, atMs, byMs: -ttlMs }),
   ];
 }
 
-function linkActions(node: string, client: string, { trace, faults, atMs }: HandContext): HandAction[] {
+function linkActions(node: string, client: string, context: HandContext): HandAction[] {
+  const { trace, faults, atMs } = context;
   const slug = client.replaceAll(" ", "-");
-  const isCut = trace.partitions.some(
-    (cut) => cut.clients.includes(client) && cut.nodes.includes(node) && isDuring(cut, atMs),
-  );
-  if (isCut) {
-    const mended = mendLink(faults, client, node, atMs);
+  const isLink = (cut: Pick<Partition, "clients" | "nodes">) =>
+    cut.clients.includes(client) && cut.nodes.includes(node);
+  if (trace.partitions.some((cut) => isLink(cut) && isDuring(cut, atMs))) {
+    const mended = ended(faults, atMs, (fault) => fault.kind === "partition" && isLink(fault));
     const isChanged = mended.some((fault, index) => fault !== faults[index]);
     const label = isChanged ? `Restore the link to ${client}` : `The link to ${client} is cut`;
     return [{ id: `mend-${slug}`, label, faults: isChanged ? mended : undefined }];
   }
+  const cut: Partition = { kind: "partition", clients: [client], nodes: [node], part: "both", atMs, forMs: cutMs };
+  const add = adding(context);
   return [
-    { id: `cut-${slug}`, label: `Cut the link to ${client}`, faults: [...faults, cutLink(client, node, atMs)] },
-    {
-      id: `cut-replies-${slug}`,
-      label: `Lose replies to ${client}`,
-      faults: [...faults, cutLink(client, node, atMs, { part: "replies" })],
-    },
+    add(`cut-${slug}`, `Cut the link to ${client}`, cut),
+    add(`cut-replies-${slug}`, `Lose replies to ${client}`, { ...cut, part: "replies" }),
   ];
+}
+
+/** Shortens the faults that last at a moment, so that they end then. */
+function ended(faults: readonly PlayFault[], atMs: number, isOne: (fault: PlayFault) => boolean): PlayFault[] {
+  return faults.map((fault) => {
+    const lasts = "forMs" in fault && isOne(fault) && fault.atMs <= atMs && atMs < fault.atMs + fault.forMs;
+    return lasts ? { ...fault, forMs: wholeMicroseconds(atMs - fault.atMs) } : fault;
+  });
 }

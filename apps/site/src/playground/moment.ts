@@ -7,9 +7,8 @@ import type {
   StorageKind,
   Trace,
 } from "@holdfast/simulation";
-import { indexOf, lastAt, type TraceIndex } from "./trace-index.ts";
-import { conflict } from "./truth.ts";
-import { capitalized, listed } from "./words.ts";
+import { conflict, isDuring } from "./truth.ts";
+import { storagesToShow } from "./words.ts";
 
 /** Everything that a picture of a run shows at one moment. Durations are in milliseconds. */
 export interface Moment {
@@ -19,13 +18,14 @@ export interface Moment {
   readonly clients: readonly ClientMoment[];
   /** The messages on their way. */
   readonly messages: readonly MessageMoment[];
+  /** The storages to show. */
   readonly storages: readonly StorageMoment[];
   /** The links that lose messages. */
   readonly cuts: readonly Cut[];
 }
 
 /** The clock of a client or node. */
-interface ClockMoment {
+export interface ClockMoment {
   /** How far the clock is ahead of true time; negative if it is behind. */
   readonly clockAheadMs: number;
 }
@@ -35,8 +35,6 @@ export interface NodeMoment extends ClockMoment {
   readonly name: string;
   /** `guarded`: it is up, and does not vote yet, because it may have forgotten claims. */
   readonly state: "up" | "down" | "guarded";
-  /** When it will be up, or vote, again; undefined if it votes. */
-  readonly backAtMs: number | undefined;
   /** The claims in force. A node that is down keeps them unless it has lost its memory. */
   readonly claims: readonly ClaimMoment[];
   /** The fence counter of each resource that has one. */
@@ -44,11 +42,9 @@ export interface NodeMoment extends ClockMoment {
 }
 
 /** A claim in force. */
-export interface ClaimMoment extends Pick<ClaimTrace, "resource" | "attempt" | "client" | "fence" | "mode"> {
+export interface ClaimMoment extends Pick<ClaimTrace, "resource" | "attempt" | "client"> {
   /** How long until it expires. */
   readonly remainingMs: number;
-  /** How much of the time from its last extension to its expiry is left: from 0 to 1. */
-  readonly remainingShare: number;
 }
 
 /** A client at one moment. */
@@ -70,8 +66,6 @@ export interface ClientMoment extends ClockMoment {
 export interface LockMoment extends Pick<LeaseTrace, "attempt" | "resources" | "fence" | "mode"> {
   /** How long it is valid by the client's clocks; 0 if it is not valid any more, and the client has not noticed. */
   readonly remainingMs: number;
-  /** How much of the time from its last extension to its end is left: from 0 to 1. */
-  readonly remainingShare: number;
   /** The nodes on which its claim is in force on all its resources. */
   readonly nodes: readonly string[];
   /** Whether these are a majority of the nodes: a quorum of each set of nodes of which the lock needs one. */
@@ -124,88 +118,92 @@ export function momentAt(trace: Trace, atMs: number): Moment {
     atMs,
     nodes: trace.nodes.map((name) => nodeAt(now, name)),
     clients: trace.clients.map((name) => clientAt(now, name)),
-    messages: now.index.messagesAt(atMs).map(({ readAtMs, ...message }) => {
-      return { ...message, progress: share(message.sentAtMs, atMs, message.arrivesAtMs) };
-    }),
+    messages: trace.messages
+      .filter(({ sentAtMs, arrivesAtMs }) => isDuring({ fromMs: sentAtMs, untilMs: arrivesAtMs }, atMs))
+      .map(({ readAtMs, ...message }) => {
+        const { sentAtMs, arrivesAtMs } = message;
+        return { ...message, progress: (atMs - sentAtMs) / (arrivesAtMs - sentAtMs) };
+      }),
     storages: storagesAt(trace, atMs),
-    cuts: cutsAt(now),
+    cuts: cutsAt(trace, atMs),
   };
 }
 
-/** The state of a run at a moment, and how to find more. */
+/** The state of a run at a moment. */
 interface Now {
   readonly trace: Trace;
-  readonly index: TraceIndex;
   readonly atMs: number;
   readonly claims: readonly ClaimTrace[];
   readonly leases: readonly LeaseTrace[];
 }
 
 function nowIn(trace: Trace, atMs: number): Now {
-  const index = indexOf(trace);
-  const isInForce = ({ expiries }: ClaimTrace): boolean => leftAt(expiries, atMs).remainingMs > 0;
-  return { trace, index, atMs, claims: index.claimsAt(atMs).filter(isInForce), leases: index.leasesAt(atMs) };
+  const claims = trace.claims.filter((claim) => isDuring(claim, atMs) && leftMs(claim.expiries, atMs) > 0);
+  return { trace, atMs, claims, leases: trace.leases.filter((lease) => isDuring(lease, atMs)) };
 }
 
-/** How much of a way from one moment to another is behind: from 0 to 1. */
-function share(fromMs: number, atMs: number, untilMs: number): number {
-  return untilMs <= fromMs ? 1 : Math.min(1, Math.max(0, (atMs - fromMs) / (untilMs - fromMs)));
+/** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
+function lastAt<T extends { readonly atMs: number }>(items: readonly T[], atMs: number): T | undefined {
+  return items.findLast((item) => item.atMs <= atMs);
 }
 
-/** The time left until the expiry that is known at a moment. */
-function leftAt(expiries: readonly Expiry[], atMs: number): Pick<LockMoment, "remainingMs" | "remainingShare"> {
-  const { atMs: fromMs, untilMs } = lastAt(expiries, atMs) ?? { atMs, untilMs: atMs };
-  return { remainingMs: Math.max(0, untilMs - atMs), remainingShare: 1 - share(fromMs, atMs, untilMs) };
+/** Returns the time left until the expiry that is known at a moment. */
+function leftMs(expiries: readonly Expiry[], atMs: number): number {
+  return Math.max(0, (lastAt(expiries, atMs)?.untilMs ?? atMs) - atMs);
 }
 
-function clockAt({ index, atMs }: Now, name: string): ClockMoment {
-  const clock = index.clockAt(name, atMs);
+function clockAt({ trace, atMs }: Now, name: string): ClockMoment {
+  const clock = trace.clocks.findLast((each) => each.of === name && each.atMs <= atMs);
   return { clockAheadMs: clock === undefined ? 0 : clock.offsetMs + (clock.rate - 1) * atMs };
 }
 
 function nodeAt(now: Now, name: string): NodeMoment {
-  const { trace, index, atMs } = now;
+  const { trace, atMs } = now;
   const outages = trace.outages.filter(({ node, fromMs }) => node === name && fromMs <= atMs);
   const upAtMs = Math.max(0, ...outages.map(({ untilMs }) => untilMs));
   // A node that loses its memory again starts with a guard of its own, or without one.
   const votesFromMs = outages.findLast(({ memory }) => memory === "lost")?.votesFromMs ?? 0;
-  const state = atMs < upAtMs ? "down" : atMs < votesFromMs ? "guarded" : "up";
+  const changes = trace.counters.filter(({ node }) => node === name);
   const counters = trace.resources.map((resource) => {
-    return { resource, counter: index.counterAt(name, resource, atMs)?.counter ?? 0 };
+    const ofResource = changes.filter((change) => change.resource === resource);
+    return { resource, counter: lastAt(ofResource, atMs)?.counter ?? 0 };
   });
   return {
     name,
-    state,
-    backAtMs: { up: undefined, down: upAtMs, guarded: votesFromMs }[state],
+    state: atMs < upAtMs ? "down" : atMs < votesFromMs ? "guarded" : "up",
     claims: now.claims
       .filter(({ node }) => node === name)
-      .map((claim) => ({ ...factsOf(claim), ...leftAt(claim.expiries, atMs) })),
+      .map(({ resource, attempt, client, expiries }) => {
+        return { resource, attempt, client, remainingMs: leftMs(expiries, atMs) };
+      }),
     counters: counters.filter(({ counter }) => counter > 0),
     ...clockAt(now, name),
   };
 }
 
-function factsOf({ resource, attempt, client, fence, mode }: ClaimTrace): Omit<ClaimMoment, keyof LeftMoment> {
-  return { resource, attempt, client, fence, mode };
-}
-
-type LeftMoment = ReturnType<typeof leftAt>;
-
 function clientAt(now: Now, name: string): ClientMoment {
-  const { trace, index, atMs } = now;
+  const { trace, atMs } = now;
   const isOwn = ({ client }: { readonly client: string }): boolean => client === name;
+  const clock = clockAt(now, name);
+  if (trace.deaths.some((death) => isOwn(death) && death.atMs <= atMs)) {
+    return { name, state: "crashed", pausedUntilMs: undefined, waitsFor: [], locks: [], unread: 0, ...clock };
+  }
   const locks = now.leases.filter(isOwn).map((lease) => lockAt(now, lease));
-  const waits = index.callsAt(atMs).filter(isOwn);
-  const hasCrashed = trace.deaths.some((death) => isOwn(death) && death.atMs <= atMs);
-  const pauses = index.pausesAt(atMs).filter(isOwn);
+  const waits = trace.calls.filter((call) => isOwn(call) && isDuring(call, atMs));
+  const pauses = trace.pauses.filter((pause) => isOwn(pause) && isDuring(pause, atMs));
+  // A client that crashes during a pause never reads some messages, which must not show before it crashes.
+  const unread = trace.messages.filter(
+    ({ to, part, isLost, arrivesAtMs, readAtMs = Infinity }) =>
+      to === name && part !== "request" && !isLost && isDuring({ fromMs: arrivesAtMs, untilMs: readAtMs }, atMs),
+  );
   return {
     name,
-    state: hasCrashed ? "crashed" : locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
-    pausedUntilMs: hasCrashed || pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
-    waitsFor: hasCrashed ? [] : [...new Set(waits.flatMap(({ resources }) => resources))],
-    locks: hasCrashed ? [] : locks,
-    unread: hasCrashed ? 0 : index.unreadAt(atMs).filter(({ to }) => to === name).length,
-    ...clockAt(now, name),
+    state: locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
+    pausedUntilMs: pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
+    waitsFor: [...new Set(waits.flatMap(({ resources }) => resources))],
+    locks,
+    unread: unread.length,
+    ...clock,
   };
 }
 
@@ -217,15 +215,15 @@ function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMo
     own.some((claim) => claim.node === node && claim.resource === resource);
   const nodes = trace.nodes.filter((node) => resources.every((resource) => isOn(node, resource)));
   return {
-    ...{ attempt, resources, fence, mode, nodes, ...leftAt(validity, atMs) },
+    ...{ attempt, resources, fence, mode, nodes, remainingMs: leftMs(validity, atMs) },
     hasMajority: quorums.every((quorum) => quorum.nodes.filter((node) => nodes.includes(node)).length >= quorum.needed),
     rivals: trace.clients.filter((other) => leases.some((each) => each.client === other && conflict(each, lease))),
   };
 }
 
-function cutsAt({ index, atMs }: Now): Cut[] {
+function cutsAt({ partitions }: Trace, atMs: number): Cut[] {
   const cuts = new Map<string, Cut>();
-  for (const { clients, nodes, part } of index.partitionsAt(atMs)) {
+  for (const { clients, nodes, part } of partitions.filter((partition) => isDuring(partition, atMs))) {
     for (const [client, node] of clients.flatMap((each) => nodes.map((node) => [each, node] as const))) {
       const other = cuts.get(`${client} ${node}`)?.part ?? part;
       cuts.set(`${client} ${node}`, { client, node, part: other === part ? part : "both" });
@@ -234,67 +232,40 @@ function cutsAt({ index, atMs }: Now): Cut[] {
   return [...cuts.values()];
 }
 
-const storageKinds: readonly StorageKind[] = ["checks nothing", "checks writes", "checks all", "is guarded"];
-
-/** The access to the storages that arrived last, and the storages after it. */
-interface Stored {
-  readonly atMs: number;
-  readonly storages: readonly StorageMoment[];
+function storagesAt(trace: Trace, atMs: number): StorageMoment[] {
+  const arrived = trace.accesses.filter(({ arrivesAtMs }) => arrivesAtMs <= atMs);
+  const sorted = arrived.sort((a, b) => a.arrivesAtMs - b.arrivesAtMs);
+  return storagesToShow(trace).map((kind) => storageAfter(kind, sorted, trace.resources));
 }
 
-const storedIn = new WeakMap<Trace, readonly Stored[]>();
-
-function storagesAt(trace: Trace, atMs: number): readonly StorageMoment[] {
-  const known = storedIn.get(trace);
-  const stored = known ?? storedOf(trace);
-  if (known === undefined) storedIn.set(trace, stored);
-  return lastAt(stored, atMs)?.storages ?? [];
-}
-
-/** Returns the storages at the start and after each access. */
-function storedOf({ accesses, resources }: Trace): Stored[] {
-  const values = resources.map((resource) => ({ resource, value: 0, writtenBy: undefined, highest: 0 }));
-  let storages: readonly StorageMoment[] = storageKinds.map((kind) => {
-    return { kind, values, updates: 0, lostUpdates: 0, refusals: 0 };
-  });
-  const stored: Stored[] = [{ atMs: -Infinity, storages }];
-  const seen = new Map<string, number>();
-  for (const access of accesses.toSorted((a, b) => a.arrivesAtMs - b.arrivesAtMs)) {
-    storages = storages.map((storage) => storageAfter(storage, access, seen));
-    stored.push({ atMs: access.arrivesAtMs, storages });
+/** Returns a storage after these accesses. */
+function storageAfter(
+  kind: StorageKind,
+  accesses: readonly AccessTrace[],
+  resources: readonly string[],
+): StorageMoment {
+  const values = new Map<string, StoredValue>();
+  for (const resource of resources) values.set(resource, { resource, value: 0, writtenBy: undefined, highest: 0 });
+  /** The counter that each attempt has read last. */
+  const read = new Map<string, number>();
+  let [updates, refusals] = [0, 0];
+  for (const { resource, attempt, kind: action, results } of accesses) {
+    const { outcome = "skipped", highest = 0, writtenBy } = results?.[kind] ?? {};
+    if (outcome === "refused") refusals += 1;
+    if (outcome !== "accepted") continue;
+    let value = values.get(resource)?.value ?? 0;
+    if (action === "write") {
+      updates += 1;
+      value = (read.get(`${attempt} ${resource}`) ?? 0) + 1;
+    } else read.set(`${attempt} ${resource}`, value);
+    values.set(resource, { resource, value, writtenBy, highest });
   }
-  return stored;
+  const kept = [...values.values()].reduce((sum, { value }) => sum + value, 0);
+  return { kind, values: [...values.values()], updates, lostUpdates: updates - kept, refusals };
 }
-
-/**
- * Returns a storage after an access.
- *
- * @param seen the counter that each attempt has read last
- */
-function storageAfter(storage: StorageMoment, access: AccessTrace, seen: Map<string, number>): StorageMoment {
-  const { kind, values } = storage;
-  const { resource, attempt } = access;
-  const result = access.results?.[kind];
-  if (result === undefined || result.outcome === "skipped") return storage;
-  if (result.outcome === "refused") return { ...storage, refusals: storage.refusals + 1 };
-  const key = `${kind} ${attempt} ${resource}`;
-  const before = values.find((each) => each.resource === resource)?.value ?? 0;
-  if (access.kind !== "write") seen.set(key, before);
-  const isWrite = access.kind === "write";
-  const value = isWrite ? (seen.get(key) ?? 0) + 1 : before;
-  const { highest, writtenBy } = result;
-  const after = values.map((each) => (each.resource === resource ? { resource, value, writtenBy, highest } : each));
-  const updates = storage.updates + (isWrite ? 1 : 0);
-  const lostUpdates = updates - after.reduce((sum, each) => sum + each.value, 0);
-  return { ...storage, values: after, updates, lostUpdates };
-}
-
-const stepsIn = new WeakMap<Trace, readonly number[]>();
 
 /** Returns the moments at which something happens, sorted, from 0 to `trace.endedAtMs`, both included. */
 export function steps(trace: Trace): readonly number[] {
-  const known = stepsIn.get(trace);
-  if (known !== undefined) return known;
   const { messages, claims, leases, calls, accesses, clocks, outages, pauses, partitions, deaths, endedAtMs } = trace;
   const spans = [...claims, ...leases, ...calls, ...outages, ...pauses, ...partitions];
   const moments = [
@@ -308,68 +279,5 @@ export function steps(trace: Trace): readonly number[] {
       .flatMap(({ expiries, end }) => (end === undefined ? expiries.slice(-1) : []))
       .map(({ untilMs }) => untilMs),
   ];
-  const sorted = [...new Set(moments.filter((atMs) => atMs >= 0 && atMs <= endedAtMs))].sort((a, b) => a - b);
-  stepsIn.set(trace, sorted);
-  return sorted;
-}
-
-/** Whether a client that believes to have a lock is wrong: too few nodes keep its claim, or another client has it, too. */
-export function isWrong({ hasMajority, rivals }: LockMoment): boolean {
-  return !hasMajority || rivals.length > 0;
-}
-
-/** Describes a moment in sentences, as for a screen reader. */
-export function describeMoment({ atMs, clients, nodes, storages }: Moment): string {
-  const ill = nodes.filter(({ state }) => state !== "up");
-  const losing = storages.filter(({ lostUpdates }) => lostUpdates > 0);
-  return [
-    `At ${round(atMs)} milliseconds.`,
-    ...clients.map(describeClient),
-    ...ill.map(({ name, state }) => `Node ${name} ${state === "down" ? "is down" : "is up and does not vote yet"}.`),
-    ...nodes
-      .filter(({ clockAheadMs }) => Math.abs(clockAheadMs) >= 1)
-      .map(({ name, clockAheadMs }) => describeClock(`node ${name}`, clockAheadMs)),
-    ...losing.map(({ kind, lostUpdates }) => `The storage that ${kind} has lost ${counted(lostUpdates, "update")}.`),
-  ].join(" ");
-}
-
-function describeClient(client: ClientMoment): string {
-  const { name, pausedUntilMs, locks, clockAheadMs } = client;
-  const subject = capitalized(name);
-  const pause = pausedUntilMs === undefined ? "" : ` ${subject} is paused until ${round(pausedUntilMs)} milliseconds.`;
-  const clock = Math.abs(clockAheadMs) < 1 ? "" : ` ${describeClock(name, clockAheadMs)}`;
-  const held = locks.map((lock) => ` ${describeLock(lock, locks.length === 1 ? "" : ` with token ${lock.fence}`)}`);
-  return `${stateOf(client, subject)}${held.join("")}${pause}${clock}`;
-}
-
-function stateOf({ state, waitsFor, locks }: ClientMoment, subject: string): string {
-  if (state === "crashed") return `${subject} has crashed.`;
-  if (state === "waiting") return `${subject} waits for ${listed(waitsFor)}.`;
-  if (state === "idle") return `${subject} is idle.`;
-  const held = locks.map(({ resources, fence }) => `${listed(resources)} with token ${fence}`);
-  return `${subject} holds ${held.join(", and ")}.`;
-}
-
-/** @param which tells the lock from others of its client */
-function describeLock({ remainingMs, nodes, hasMajority, rivals, mode }: LockMoment, which: string): string {
-  const belief = remainingMs > 0 ? `valid for ${round(remainingMs)} milliseconds more` : "no longer valid";
-  const truth = `${nodes.length === 0 ? "no node keeps" : `${counted(nodes.length, "node")} keep${nodes.length === 1 ? "s" : ""}`} its claim`;
-  const lack = hasMajority || nodes.length === 0 ? "" : ", which is no quorum";
-  const also =
-    rivals.length === 0
-      ? ""
-      : ` ${capitalized(listed(rivals))} ${rivals.length === 1 ? "believes that it holds" : "believe that they hold"} it, too.`;
-  return `By its clocks the ${mode === "shared" ? "shared lock" : "lock"}${which} is ${belief}; in truth ${truth}${lack}.${also}`;
-}
-
-function describeClock(whose: string, aheadMs: number): string {
-  return `The clock of ${whose} is ${round(Math.abs(aheadMs))} milliseconds ${aheadMs < 0 ? "behind" : "ahead"}.`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-function round(ms: number): number {
-  return Math.round(ms);
+  return [...new Set(moments.filter((atMs) => atMs >= 0 && atMs <= endedAtMs))].sort((a, b) => a - b);
 }

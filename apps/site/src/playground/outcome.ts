@@ -1,8 +1,8 @@
 /** The end of a run, in words. */
-import type { StorageKind, Trace } from "@holdfast/simulation";
+import type { Trace } from "@holdfast/simulation";
 import { momentAt } from "./moment.ts";
-import { storagesToShow } from "./words.ts";
-import type { PlayedRun } from "./worker.ts";
+import type { PlayedRun } from "./play.ts";
+import { capitalized, counted, storagePlaces } from "./words.ts";
 
 /**
  * Says how a run ended.
@@ -15,7 +15,7 @@ export function outcomeOf({ trace, violations }: PlayedRun): string {
   const others = violations.filter(({ checker }) => checker !== "mutual exclusion");
   return [
     isExclusive
-      ? `${counted(trace.leases.length, "lock")} granted, and no two clients held the lock at the same time.`
+      ? `${were(trace.leases.length, "lock")} granted, and no two clients held the lock at the same time.`
       : "Two clients believed that they held the lock at the same time.",
     storageOutcome(trace),
     ...others.map(({ checker, what }) => `The rule “${checker}” is violated: ${what}.`),
@@ -24,20 +24,16 @@ export function outcomeOf({ trace, violations }: PlayedRun): string {
 
 function storageOutcome(trace: Trace): string {
   const { storages } = momentAt(trace, trace.endedAtMs);
-  const lostBy = (kind: StorageKind): number => storages.find((storage) => storage.kind === kind)?.lostUpdates ?? 0;
   const refused = trace.accesses.filter(({ results }) => results?.["checks all"].outcome === "refused");
   const tokens = [...new Set(refused.flatMap(({ fence }) => fence ?? []))];
-  const refusal =
-    tokens.length === 0 ? "" : `: the storage refused ${tokens.length === 1 ? "token" : "tokens"} ${listed(tokens)}`;
-  const kinds = storagesToShow(trace);
-  if (tokens.length === 0 && kinds.every((kind) => lostBy(kind) === 0)) return "No storage lost an update.";
-  const writes = kinds.includes("checks writes")
-    ? `; with fencing of writes only, ${lostBy("checks writes") || "none"}`
-    : "";
-  const without = lostBy("checks nothing");
-  const lost = without === 0 ? "no update was lost" : `${counted(without, "update")} lost`;
-  const guarded = kinds.includes("is guarded") ? `; in the guarded table, ${lostBy("is guarded") || "none"}` : "";
-  return `Without fencing, ${lost}${writes}; with fencing, ${lostBy("checks all") || "none"}${refusal}${guarded}.`;
+  if (tokens.length === 0 && storages.every(({ lostUpdates }) => lostUpdates === 0))
+    return "No storage lost an update.";
+  const refusal = `: the storage refused ${tokens.length === 1 ? "token" : "tokens"} ${listed(tokens)}`;
+  const parts = storages.map(({ kind, lostUpdates }) => {
+    const lost = kind === "checks nothing" ? `${were(lostUpdates, "update")} lost` : lostUpdates || "none";
+    return `${storagePlaces[kind]}, ${lost}${kind === "checks all" && tokens.length > 0 ? refusal : ""}`;
+  });
+  return `${capitalized(parts.join("; "))}.`;
 }
 
 /** The most tokens that a sentence names. */
@@ -48,6 +44,6 @@ function listed(tokens: readonly number[]): string {
   return more > 0 ? `${tokens.slice(0, mostTokens).join(", ")} and ${more} more` : tokens.join(" and ");
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? " was" : "s were"}`;
+function were(count: number, noun: string): string {
+  return `${counted(count, noun)} ${count === 1 ? "was" : "were"}`;
 }

@@ -1,4 +1,4 @@
-import type { AccessTrace, StorageKind, Trace } from "@holdfast/simulation";
+import type { StorageKind, Trace } from "@holdfast/simulation";
 import {
   type DefineSetupFnComponent,
   defineComponent,
@@ -9,16 +9,9 @@ import {
   type VNode,
   watch,
 } from "vue";
-import {
-  type ClientMoment,
-  isWrong,
-  type LockMoment,
-  type MessageMoment,
-  type Moment,
-  type NodeMoment,
-  type StorageMoment,
-} from "./moment.ts";
-import { clientOf, clockOffset, hueOf, listed, ms, signOf, storageNames, storagesToShow, wordOf } from "./words.ts";
+import { clientWords, clockOf, lossOf, stateOf } from "./cards.ts";
+import type { ClientMoment, ClockMoment, MessageMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
+import { clientOf, hueOf, ms, signOf, storageNames, wordOf } from "./words.ts";
 
 /** What the picture shows. */
 export interface PictureProps {
@@ -56,7 +49,7 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
     });
     // One more storage changes the cards of its row, and need not change the size of the row.
     watch(
-      () => storagesToShow(props.trace).length,
+      () => props.moment.storages.length,
       () => {
         if (root.value) places.value = placesIn(root.value);
       },
@@ -78,7 +71,7 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
               <ClientCard
                 key={client.name}
                 client={client}
-                claimed={claimedBy(client.name, moment)}
+                moment={moment}
                 trace={trace}
                 isTarget={target === client.name}
                 choose={choose}
@@ -86,14 +79,8 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
             ))}
           </div>
           <div class="row storages">
-            {storagesToShow(trace).map((kind) => (
-              <StorageCard
-                key={kind}
-                storage={moment.storages.find((storage) => storage.kind === kind)}
-                kind={kind}
-                trace={trace}
-                atMs={moment.atMs}
-              />
+            {moment.storages.map((storage) => (
+              <StorageCard key={storage.kind} storage={storage} trace={trace} />
             ))}
           </div>
         </div>
@@ -124,7 +111,7 @@ interface CardProps {
 }
 
 function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node: NodeMoment }): VNode {
-  const { name, state, claims, counters, clockAheadMs } = node;
+  const { name, state, claims, counters } = node;
   const claim = claims[0];
   const counter = counters.find(({ resource }) => resource === (claim?.resource ?? trace.resources[0]))?.counter ?? 0;
   return (
@@ -132,58 +119,42 @@ function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node
       <div class="head">
         <strong>{name}</strong>
         <span class="state" data-state={state}>
-          {state === "guarded" ? "no vote" : state}
+          {stateOf(node)}
         </span>
         <FaultsButton name={name} label={`Faults of node ${name}`} isTarget={isTarget} choose={choose} />
       </div>
       <dl>
         <dt>claim</dt>
         <dd data-claim={claim?.client ?? ""} class={claim && `hue-${hueOf(claim.client, trace)}`}>
-          {claim ? <b class="of">{shortName(claim.client)}</b> : "free"}
+          {/* Names of clients are long for the narrow cards of nodes. */}
+          {claim ? <b class="of">{claim.client.replace(/^client /, "client\u00A0")}</b> : "free"}
           {claims.length > 1 && ` +${claims.length - 1}`}
         </dd>
         <dt>ends in</dt>
-        <dd>{claim ? ms(Math.max(0, Math.round(claim.remainingMs))) : "–"}</dd>
+        <dd>{claim ? ms(Math.round(claim.remainingMs)) : "–"}</dd>
         <dt class="short">token</dt>
         <dd data-counter={counter}>{counter}</dd>
-        {isOff(clockAheadMs) && (
-          <>
-            <dt>clock</dt>
-            <dd class="odd">{clockOffset(clockAheadMs)}</dd>
-          </>
-        )}
+        <WrongClock clock={node} />
       </dl>
     </article>
   );
 }
 
-/** Names of clients are long for the narrow cards of nodes. */
-function shortName(client: string): string {
-  return client.replace(/^client /, "client\u00A0");
-}
-
 interface ClientProps extends CardProps {
   readonly client: ClientMoment;
-  /** On how many nodes it has claims, whether it knows of them or not. */
-  readonly claimed: number;
+  readonly moment: Moment;
 }
 
-function claimedBy(client: string, { nodes }: Moment): number {
-  return nodes.filter(({ claims }) => claims.some((claim) => claim.client === client)).length;
-}
-
-function ClientCard({ client, claimed, trace, isTarget, choose }: ClientProps): VNode {
-  const { name, pausedUntilMs, clockAheadMs, locks } = client;
-  const state = client.state === "crashed" ? "crashed" : pausedUntilMs === undefined ? "runs" : "paused";
-  const wrong = locks.find(isWrong);
-  const lock = wrong ?? locks[0];
+function ClientCard({ client, moment, trace, isTarget, choose }: ClientProps): VNode {
+  const { name } = client;
+  const { state, believes, truth, verdict, isWrong, lock } = clientWords(client, moment);
   return (
     <article
-      class={["card client", `hue-${hueOf(name, trace)}`, `is-${state}`, { "is-wrong": wrong }]}
+      class={["card client", `hue-${hueOf(name, trace)}`, `is-${state}`, { "is-wrong": isWrong }]}
       aria-label={name}
       data-place={name}
       data-client={name}
-      data-wrong={wrong !== undefined}
+      data-wrong={isWrong}
     >
       <div class="head">
         <strong class="of">{name}</strong>
@@ -194,52 +165,36 @@ function ClientCard({ client, claimed, trace, isTarget, choose }: ClientProps): 
       </div>
       <dl>
         <dt>Believes</dt>
-        <dd data-believes={lock ? "holds" : ""}>{believes(client, lock)}</dd>
+        <dd data-believes={lock ? "holds" : ""}>{believes}</dd>
         <dt>Truth</dt>
-        <dd data-truth>{truthOf(client, lock, claimed, trace)}</dd>
-        {isOff(clockAheadMs) && (
-          <>
-            <dt>Clock</dt>
-            <dd class="odd">{clockOffset(clockAheadMs)}</dd>
-          </>
-        )}
+        <dd data-truth>{truth}</dd>
+        <WrongClock clock={client} />
       </dl>
-      {lock && (
-        <p class="verdict">
-          <b>
-            <span aria-hidden="true">{wrong ? "⚠ " : "✓ "}</span>
-            {verdictOf(lock)}
-          </b>
-        </p>
-      )}
+      {verdict && <Verdict isBad={isWrong} text={verdict} />}
     </article>
   );
 }
 
-/** Whether a clock is worth a word. Clocks of computers drift a little all the time. */
-function isOff(aheadMs: number): boolean {
-  return Math.abs(aheadMs) >= 1;
+function WrongClock({ clock }: { readonly clock: ClockMoment }): VNode | null {
+  const text = clockOf(clock);
+  if (text === undefined) return null;
+  return (
+    <>
+      <dt>clock</dt>
+      <dd class="odd">{text}</dd>
+    </>
+  );
 }
 
-function believes({ locks, state, waitsFor }: ClientMoment, lock: LockMoment | undefined): string {
-  if (state === "crashed") return "nothing";
-  if (lock === undefined) return waitsFor.length === 0 ? "has no lock" : `waits for ${waitsFor.join(", ")}`;
-  const { remainingMs, fence, mode } = lock;
-  const more = locks.length === 1 ? "" : `, and ${locks.length - 1} more`;
-  return `holds${mode === "shared" ? " a shared lock" : ""}, token ${fence}, ${Math.round(remainingMs)} ms left${more}`;
-}
-
-function verdictOf({ hasMajority, rivals }: LockMoment): string {
-  if (!hasMajority) return "Wrong: the lock is lost";
-  const believe = rivals.length === 1 ? "believes" : "believe";
-  return rivals.length === 0 ? "Right" : `Not alone: ${listed(rivals)} ${believe} it, too`;
-}
-
-function truthOf({ unread }: ClientMoment, lock: LockMoment | undefined, claimed: number, { nodes }: Trace): string {
-  const mail = unread === 0 ? "" : `; ${unread} unread ${unread === 1 ? "message" : "messages"}`;
-  const kept = lock?.nodes.length ?? claimed;
-  if (lock === undefined && kept === 0) return `no claim${mail}`;
-  return `claim on ${kept} of ${nodes.length} nodes${mail}`;
+function Verdict({ isBad, text }: { readonly isBad: boolean; readonly text: string }): VNode {
+  return (
+    <p class="verdict">
+      <b>
+        <span aria-hidden="true">{isBad ? "⚠ " : "✓ "}</span>
+        {text}
+      </b>
+    </p>
+  );
 }
 
 function FaultsButton(props: {
@@ -263,15 +218,13 @@ function FaultsButton(props: {
 }
 
 interface StorageProps {
-  readonly kind: StorageKind;
-  readonly storage: StorageMoment | undefined;
+  readonly storage: StorageMoment;
   readonly trace: Trace;
-  readonly atMs: number;
 }
 
-function StorageCard({ kind, storage, trace, atMs }: StorageProps): VNode {
-  const { values = [], updates = 0, lostUpdates = 0, refusals = 0 } = storage ?? {};
-  const last = trace.accesses.findLast(({ arrivesAtMs, results }) => arrivesAtMs <= atMs && results !== undefined);
+function StorageCard({ storage, trace }: StorageProps): VNode {
+  const { kind, values, updates, lostUpdates, refusals } = storage;
+  const writerOf = (attempt: string | undefined) => trace.leases.find((lease) => lease.attempt === attempt)?.client;
   return (
     <article
       class={["card storage", { "has-lost": lostUpdates > 0 }]}
@@ -289,13 +242,13 @@ function StorageCard({ kind, storage, trace, atMs }: StorageProps): VNode {
         <dt>Value</dt>
         <dd>
           {values.map(({ resource, value, writtenBy }) => (
-            <div key={resource} class={`hue-${hueOf(clientOfAttempt(writtenBy, trace), trace)}`}>
+            <div key={resource} class={`hue-${hueOf(writerOf(writtenBy), trace)}`}>
               {values.length > 1 && `${resource} `}
               {value}
               {writtenBy !== undefined && (
                 <>
                   {", by "}
-                  <b class="of">{clientOfAttempt(writtenBy, trace)}</b>
+                  <b class="of">{writerOf(writtenBy)}</b>
                 </>
               )}
             </div>
@@ -304,30 +257,9 @@ function StorageCard({ kind, storage, trace, atMs }: StorageProps): VNode {
         <dt>Token</dt>
         <dd>{kind === "checks nothing" ? "not checked" : Math.max(0, ...values.map(({ highest }) => highest))}</dd>
       </dl>
-      <p class="lost">
-        <b>
-          <span aria-hidden="true">{lostUpdates > 0 ? "⚠ " : "✓ "}</span>
-          {lostUpdates === 0 ? "Nothing lost" : `${lostUpdates} ${lostUpdates === 1 ? "update" : "updates"} lost`}
-          {refusals > 0 && `, ${refusals} refused`}
-        </b>
-      </p>
-      <p class="last">{last && describeAccess(last, kind, trace)}</p>
+      <Verdict isBad={lostUpdates > 0} text={lossOf(storage)} />
     </article>
   );
-}
-
-function clientOfAttempt(attempt: string | undefined, { leases }: Trace): string | undefined {
-  return leases.find((lease) => lease.attempt === attempt)?.client;
-}
-
-/** Says what a storage did with an access. */
-function describeAccess({ kind, client, fence, results }: AccessTrace, storage: StorageKind, trace: Trace): string {
-  const { outcome, lost, highest } = results?.[storage] ?? {};
-  if (outcome === "skipped") return `${client} does not write: its read was refused.`;
-  const shown = shownToken(fence);
-  if (outcome === "refused") return `Refused the ${kind} of ${client}, ${shown}: it has seen token ${highest}.`;
-  const past = { read: "Read", write: "Written", "read again": "Read again" }[kind];
-  return `${past} by ${client}, ${shown}${lost === undefined ? "." : `: the update of ${clientOfAttempt(lost, trace)} is lost.`}`;
 }
 
 function shownToken(fence: number | undefined): string {
@@ -348,7 +280,7 @@ type Point = readonly [x: number, y: number];
 
 /** The links and what flies on them. The cards say in words what it shows. */
 function Traffic({ trace, moment, places }: TrafficProps): VNode {
-  const kinds = storagesToShow(trace);
+  const kinds = moment.storages.map(({ kind }) => kind);
   const link = (client: string, node: string): readonly [Point, Point] => [
     edge(places, client, "top", trace.nodes.indexOf(node), trace.nodes.length),
     edge(places, node, "bottom", trace.clients.indexOf(client), trace.clients.length),

@@ -16,7 +16,7 @@ import { Chooser, Stories } from "./chooser.tsx";
 import { FaultList } from "./fault-list.tsx";
 import { outcomeOf } from "./outcome.ts";
 import { Picture } from "./picture.tsx";
-import { type PaceName, type Pace as PaceOf, paces, prefersLessMotion } from "./player.ts";
+import { type PaceName, paces, prefersLessMotion } from "./player.ts";
 import { type Session, useSession } from "./session.ts";
 import { storyTexts } from "./story-texts.ts";
 import { lastIndexUpTo } from "./time-scale.ts";
@@ -112,7 +112,6 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
             )}
             <div class="settings">
               <Pace session={session} />
-              <CopyLink session={session} />
               <Legend />
             </div>
             <Findings session={session} />
@@ -232,42 +231,13 @@ function Pace({ session: { pace } }: SessionProps): VNode {
           pace.value = (target as HTMLSelectElement).value as PaceName;
         }}
       >
-        {(Object.entries(paces) as [PaceName, PaceOf][]).map(([name, each]) => (
-          <option key={name} value={name}>
-            {"msPerSecond" in each ? `${name} a second` : name}
-          </option>
+        {Object.keys(paces).map((name) => (
+          <option key={name}>{name}</option>
         ))}
       </select>
     </label>
   );
 }
-
-const CopyLink: DefineSetupFnComponent<SessionProps> = defineComponent(
-  ({ session }: SessionProps) => {
-    const text = ref("");
-    watch([session.atMs, session.address], () => {
-      if (!session.isPlaying.value) text.value = "";
-    });
-    async function copy(): Promise<void> {
-      const link = session.link();
-      try {
-        await navigator.clipboard.writeText(link);
-        text.value = "Copied";
-      } catch {
-        text.value = "Copy it from the address bar";
-      }
-    }
-    return () => (
-      <span class="copy">
-        <button type="button" data-copy-link onClick={copy}>
-          Copy link
-        </button>
-        <span role="status">{text.value}</span>
-      </span>
-    );
-  },
-  { props: ["session"] },
-);
 
 /** How many events before and after the current one are in the list: a run can have thousands. */
 const eventsAround = 40;
@@ -356,25 +326,11 @@ function Keys(): VNode {
   return (
     <details class="keys">
       <summary>Keys</summary>
-      <p>In the timeline and in the slider of the clock:</p>
-      <dl>
-        <dt>
-          <kbd>Space</kbd>
-        </dt>
-        <dd>play, pause</dd>
-        <dt>
-          <kbd>←</kbd> <kbd>→</kbd>
-        </dt>
-        <dd>one event back, or forward</dd>
-        <dt>
-          <kbd>Page ↑</kbd> <kbd>Page ↓</kbd>
-        </dt>
-        <dd>several events forward, or back</dd>
-        <dt>
-          <kbd>Home</kbd> <kbd>End</kbd>
-        </dt>
-        <dd>to the start, to the end</dd>
-      </dl>
+      <p>
+        In the timeline and in the slider of the clock: <kbd>Space</kbd> plays and pauses, <kbd>←</kbd> and <kbd>→</kbd>{" "}
+        go one event back or forward, <kbd>Page ↓</kbd> and <kbd>Page ↑</kbd> several, <kbd>Home</kbd> and{" "}
+        <kbd>End</kbd> to the start and the end.
+      </p>
       <p>
         Everything else is a button, a list or a field: <kbd>Tab</kbd> goes there.
       </p>

@@ -1,11 +1,12 @@
 import type { Scenario } from "@holdfast/simulation";
 import type { Address, Subject } from "./address.ts";
-import { scenarioOfPlay, withFaults } from "./free-play.ts";
+import { scenarioOfPlay } from "./free-play.ts";
 import { stories } from "./stories.ts";
 
-/** Returns the scenario of an address, with the faults of the reader. */
+/** Returns the scenario of an address. Faults of the reader change nothing before the first of them strikes. */
 export async function scenarioOf({ subject, faults }: Pick<Address, "subject" | "faults">): Promise<Scenario> {
-  return withFaults(await baseOf(subject), faults);
+  const scenario = await baseOf(subject);
+  return faults.length === 0 ? scenario : { ...scenario, faults: [...(scenario.faults ?? []), ...faults] };
 }
 
 async function baseOf(subject: Subject): Promise<Scenario> {

@@ -1,70 +1,24 @@
 /** The state of the playground: which run is shown, and at which moment. */
-import {
-  type ComputedRef,
-  computed,
-  onBeforeUnmount,
-  onMounted,
-  type Ref,
-  ref,
-  type ShallowRef,
-  shallowRef,
-  watch,
-} from "vue";
-import { type Address, readAddress, type Subject, writeAddress } from "./address.ts";
+import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch } from "vue";
+import { type Address, readAddress, type Subject, wholeMicroseconds, writeAddress } from "./address.ts";
 import { type Caption, captionText } from "./captions.ts";
-import { type PlayFault, wholeMicroseconds } from "./free-play.ts";
-import { describeMoment, type Moment, momentAt, steps } from "./moment.ts";
+import { describeMoment } from "./cards.ts";
+import type { PlayFault } from "./free-play.ts";
+import { momentAt, steps as stepsOf } from "./moment.ts";
+import type { PlayedRun } from "./play.ts";
 import { type PaceName, startPlaying } from "./player.ts";
-import { introOf, readingScale } from "./reading.ts";
-import { startSimulator } from "./simulator.ts";
+import { introOf, sentenceAt } from "./reading.ts";
+import { type Simulation, startSimulation } from "./simulator.ts";
 import { storyTexts } from "./story-texts.ts";
-import { lastIndexUpTo, type TimeScale, timeScale } from "./time-scale.ts";
-import type { PlayedRun } from "./worker.ts";
-
-/** What the views show, and what the reader may do. */
-export interface Session {
-  /** The run that is asked for. */
-  readonly address: Readonly<ShallowRef<Address>>;
-  /** Why the address of the page names no run, or why the run failed. */
-  readonly error: Readonly<Ref<string | undefined>>;
-  /** The recorded run; undefined until it has been simulated. */
-  readonly run: Readonly<ShallowRef<PlayedRun | undefined>>;
-  /** Whether `run` is not yet the run that is asked for. */
-  readonly isBusy: Readonly<Ref<boolean>>;
-  /** The moments at which something happens. */
-  readonly steps: ComputedRef<readonly number[]>;
-  /** The line of time. */
-  readonly scale: ComputedRef<TimeScale>;
-  /** The cursor, in milliseconds. */
-  readonly atMs: Readonly<Ref<number>>;
-  /** The picture at the cursor. */
-  readonly moment: ComputedRef<Moment | undefined>;
-  /** The sentence at the cursor: what happens, and why it matters. */
-  readonly caption: ComputedRef<string>;
-  /** Whether time runs. */
-  readonly isPlaying: Readonly<Ref<boolean>>;
-  /** How fast it runs. */
-  readonly pace: Ref<PaceName>;
-  /** What screen readers say: each sentence of a story while it plays, and the picture after the reader has moved the cursor. */
-  readonly said: Readonly<Ref<string>>;
-  /** Shows another run from its start. */
-  open(subject: Subject): void;
-  /** Changes the faults that the reader has added. Resolves when the new run is shown. */
-  change(faults: readonly PlayFault[]): Promise<void>;
-  /** Moves the cursor to a moment. */
-  seek(atMs: number): void;
-  /** Moves the cursor to the next moments at which something happens, or the ones before. */
-  step(by: number): void;
-  /** Lets time run, or stops it. */
-  toggle(): void;
-  /** Writes the state into the address of the page at once, and returns the whole address. */
-  link(): string;
-}
+import { lastIndexUpTo, timeScale } from "./time-scale.ts";
 
 /** How often the address of the page may change while time runs: browsers limit it. */
 const addressEveryMs = 500;
 
 const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id ?? "" }, faults: [], atMs: undefined };
+
+/** What the views show, and what the reader may do. Views change nothing but the pace. */
+export type Session = ReturnType<typeof useSession>;
 
 /**
  * Creates the state of a mounted page. On a server it stays at the start of the first story, without a run.
@@ -72,47 +26,53 @@ const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id 
  * @param story the story to show on a page whose address says nothing about a run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a composable is a list of functions that share its state
-export function useSession(story?: string): Session {
+export function useSession(story?: string) {
+  /** The run that is asked for. */
   const address = shallowRef<Address>(firstAddress);
+  /** Why the address of the page names no run, or why the run failed. */
   const error = ref<string>();
+  /** The recorded run; undefined until it has been simulated. */
   const run = shallowRef<PlayedRun>();
+  /** Whether `run` is not yet the run that is asked for. */
   const isBusy = ref(true);
+  /** The cursor, in milliseconds. */
   const atMs = ref(0);
+  /** How fast time runs. */
   const pace = ref<PaceName>("as you read");
+  /** What screen readers say: each sentence while the run plays, and the picture after the reader has moved the cursor. */
   const said = ref("");
-  const stopPlaying = shallowRef<() => void>();
-  const stepList = computed(() => (run.value === undefined ? [0] : steps(run.value.trace)));
-  const scale = computed(() => timeScale(stepList.value));
+  /** The moments at which something happens. */
+  const steps = computed(() => (run.value === undefined ? [0] : stepsOf(run.value.trace)));
+  /** The line of time. */
+  const scale = computed(() => timeScale(steps.value));
+  /** The picture at the cursor. */
   const moment = computed(() => run.value && momentAt(run.value.trace, atMs.value));
   const captions = computed<readonly Caption[]>(() => [
     { fromMs: 0, text: introOf(address.value.subject) },
     ...(run.value?.captions ?? []),
   ]);
-  const captionTimes = computed(() => captions.value.map(({ fromMs }) => fromMs));
-  const captionNow = computed(() => captions.value[lastIndexUpTo(captionTimes.value, atMs.value)]);
+  const captionNow = computed(() => captions.value.findLast(({ fromMs }) => fromMs <= atMs.value));
+  /** The sentence at the cursor: what happens, and why it matters. */
   const caption = computed(() => (captionNow.value === undefined ? "" : captionText(captionNow.value, atMs.value)));
-  const isRead = computed(() => pace.value === "as you read");
-  const paceScale = computed(() => (isRead.value ? readingScale(stepList.value, captions.value) : scale.value));
-  const stops = computed(() => (isRead.value ? captionTimes.value : stepList.value));
-  const bar = story === undefined ? addressBar(hashNow, load) : noAddressBar;
-  let simulator: ReturnType<typeof startSimulator> | undefined;
+  const stopPlaying = shallowRef<() => void>();
+  /** Whether time runs. */
+  const isPlaying = computed(() => stopPlaying.value !== undefined);
+  const bar = addressBar(hashNow, load);
+  let simulation: Simulation | undefined;
   let unreadable: string | undefined;
 
-  /** Simulates the run of an address. Only the latest one is shown. */
+  /** Simulates the run of an address, instead of one that is not shown yet. */
   async function simulate(wanted: Address): Promise<void> {
     [address.value, isBusy.value, error.value, unreadable] = [wanted, true, undefined, undefined];
-    const isWanted = (): boolean => address.value === wanted && unreadable === undefined;
+    simulation?.end();
+    simulation = startSimulation(wanted);
     try {
-      simulator ??= startSimulator(() => {
-        simulator = undefined;
-      });
-      const seen = await simulator.simulate(wanted);
-      if (!isWanted()) return;
+      const seen = await simulation.run;
       stop();
       [run.value, isBusy.value] = [seen, false];
       atMs.value = Math.min(wanted.atMs ?? 0, seen.trace.endedAtMs);
     } catch (cause) {
-      if (isWanted()) fail(`The run failed: ${cause instanceof Error ? cause.message : cause}.`);
+      fail(`The run failed: ${cause instanceof Error ? cause.message : cause}.`);
     }
   }
 
@@ -127,6 +87,7 @@ export function useSession(story?: string): Session {
     said.value = "";
     const parsed = readAddress(hash);
     if ("error" in parsed) {
+      simulation?.end();
       unreadable = hash;
       fail(parsed.error);
     } else void simulate(parsed);
@@ -143,7 +104,7 @@ export function useSession(story?: string): Session {
   }
 
   function move(to: number): void {
-    atMs.value = Math.min(Math.max(0, to), stepList.value.at(-1) ?? 0);
+    atMs.value = Math.min(Math.max(0, to), steps.value.at(-1) ?? 0);
     bar.update();
   }
 
@@ -151,19 +112,22 @@ export function useSession(story?: string): Session {
     said.value = moment.value === undefined ? "" : describeMoment(moment.value);
   }
 
+  /** Moves the cursor to a moment. */
   function seek(to: number): void {
     stop();
     move(to);
     say();
   }
 
+  /** Moves the cursor to the next moments at which something happens, or the ones before. */
   function step(by: number): void {
-    const list = stepList.value;
+    const list = steps.value;
     const index = lastIndexUpTo(list, atMs.value);
     const isBetween = atMs.value > (list[index] ?? 0);
     seek(list[Math.min(Math.max(0, index + by + (by < 0 && isBetween ? 1 : 0)), list.length - 1)] ?? 0);
   }
 
+  /** Shows another run from its start. */
   function open(subject: Subject): void {
     stop();
     [atMs.value, said.value] = [0, ""];
@@ -171,6 +135,7 @@ export function useSession(story?: string): Session {
     bar.push();
   }
 
+  /** Changes the faults that the reader has added. Resolves when the new run is shown. */
   async function change(faults: readonly PlayFault[]): Promise<void> {
     stop();
     // The address keeps whole microseconds: the cursor moves to where the fault strikes.
@@ -181,56 +146,52 @@ export function useSession(story?: string): Session {
     say();
   }
 
+  /** Lets time run, or stops it. */
   function toggle(): void {
-    if (stopPlaying.value !== undefined || run.value === undefined) {
+    if (isPlaying.value || run.value === undefined) {
       stop();
-      bar.flush();
       say();
       return;
     }
-    const end = stepList.value.at(-1) ?? 0;
+    const end = run.value.trace.endedAtMs;
     if (atMs.value >= end) move(0);
     stopPlaying.value = startPlaying({
       pace: () => pace.value,
-      scale: () => paceScale.value,
+      scale: () => scale.value,
       atMs: () => atMs.value,
-      next: (fromMs) => stops.value[lastIndexUpTo(stops.value, fromMs) + 1] ?? end,
+      sentenceAt: (ms) => sentenceAt(captions.value, end, ms),
       move: (to) => {
         move(to);
-        if (to < end) return;
-        stop();
-        if (!isRead.value) say();
+        if (to >= end) stop();
       },
     });
   }
 
-  // At other paces, there are too many sentences to say.
   watch(captionNow, () => {
-    if (stopPlaying.value !== undefined && isRead.value) said.value = caption.value;
+    if (isPlaying.value) said.value = caption.value;
   });
   onMounted(() => {
-    bar.listen();
+    if (story === undefined) bar.listen();
     load(story === undefined ? location.hash : `#story=${story}`);
   });
   onBeforeUnmount(() => {
     stop();
     bar.close();
-    simulator?.close();
+    simulation?.end();
   });
   return {
-    ...{ address, error, run, isBusy, steps: stepList, scale, atMs, moment, caption, pace, said },
-    isPlaying: computed(() => stopPlaying.value !== undefined),
-    ...{ open, change, seek, step, toggle, link: bar.flush },
+    ...{ address, error, run, isBusy, steps, scale, atMs, moment, caption, isPlaying, pace, said },
+    ...{ open, change, seek, step, toggle },
   };
 }
 
-/** Stands for the address of a page that does not follow the state. */
-const noAddressBar = { listen() {}, update() {}, flush: (): string => location.href, push() {}, close() {} };
-
-/** The address of the page: it follows the state, and the state follows it when the reader goes back, or enters another. */
+/**
+ * The address of the page. Once it listens, it follows the state, and the state follows it when the reader goes back, or
+ * enters another.
+ */
 function addressBar(hashNow: () => string, load: (hash: string) => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let path = "";
+  let path: string | undefined;
   const stopTimer = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -242,12 +203,11 @@ function addressBar(hashNow: () => string, load: (hash: string) => void) {
     stopTimer();
     load(location.hash);
   };
-  /** Writes the state now, and returns the whole address. */
-  const flush = (): string => {
+  /** Writes the state now. */
+  const write = (): void => {
     stopTimer();
     // The router of the site keeps its own notes in the state.
     if (isHere() && location.hash !== hashNow()) history.replaceState(history.state, "", hashNow());
-    return location.href;
   };
   return {
     /** Starts to follow. */
@@ -258,9 +218,8 @@ function addressBar(hashNow: () => string, load: (hash: string) => void) {
     },
     /** Writes the state soon. */
     update(): void {
-      timer ??= setTimeout(flush, addressEveryMs);
+      timer ??= setTimeout(write, addressEveryMs);
     },
-    flush,
     /** Writes it as a new entry of the browser's history. */
     push(): void {
       stopTimer();

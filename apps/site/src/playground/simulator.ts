@@ -1,38 +1,28 @@
-/** Runs simulations in a worker, so that the page answers meanwhile. */
-import type { Address } from "./address.ts";
-import type { PlayedRun, PlayReply, PlayRequest } from "./worker.ts";
+import type { PlayedRun, PlayReply, PlayRequest } from "./play.ts";
 
-/**
- * Starts the worker.
- *
- * @param onBroken called when the worker could not be loaded: it never answers again
- */
-export function startSimulator(onBroken: () => void) {
+/** A simulation that a worker does, so that the page answers meanwhile. */
+export interface Simulation {
+  /** Rejects if the scenario is impossible, or if the worker cannot be loaded. */
+  readonly run: Promise<PlayedRun>;
+  /** Ends the worker. If there is no run yet, there will be none: `run` never settles. */
+  end(): void;
+}
+
+/** Starts to simulate the scenario of an address. */
+export function startSimulation({ subject, faults }: PlayRequest): Simulation {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-  const waiting = new Map<number, { resolve(run: PlayedRun): void; reject(error: Error): void }>();
-  let ids = 0;
-  worker.addEventListener("message", ({ data }: MessageEvent<PlayReply>) => {
-    const call = waiting.get(data.id);
-    waiting.delete(data.id);
-    if ("run" in data) call?.resolve(data.run);
-    else call?.reject(new Error(data.error));
+  const end = (): void => worker.terminate();
+  const run = new Promise<PlayedRun>((resolve, reject) => {
+    worker.addEventListener("message", ({ data }: MessageEvent<PlayReply>) => {
+      end();
+      if ("run" in data) resolve(data.run);
+      else reject(new Error(data.error));
+    });
+    worker.addEventListener("error", ({ message }) => {
+      end();
+      reject(new Error(message || "the simulation could not be loaded"));
+    });
   });
-  worker.addEventListener("error", ({ message }) => {
-    worker.terminate();
-    onBroken();
-    for (const { reject } of waiting.values()) reject(new Error(message || "the simulation could not be loaded"));
-    waiting.clear();
-  });
-  return {
-    /** Simulates the scenario of an address. Rejects if the scenario is impossible. */
-    simulate: ({ subject, faults }: Address) =>
-      new Promise<PlayedRun>((resolve, reject) => {
-        const id = ids++;
-        waiting.set(id, { resolve, reject });
-        const request: PlayRequest = { id, subject, faults };
-        worker.postMessage(request);
-      }),
-    /** Ends the worker. */
-    close: () => worker.terminate(),
-  };
+  worker.postMessage({ subject, faults } satisfies PlayRequest);
+  return { run, end };
 }

@@ -10,44 +10,11 @@ export type TimeScale = ReturnType<typeof timeScale>;
  * scale.positionOf(1000); // in the middle of the last stretch
  */
 export function timeScale(steps: readonly number[]) {
-  return scaleOf(steps, gapsOf(steps));
-}
-
-/**
- * Returns a scale on which each part of the line has a length of its own. Within a part, quiet stretches are compressed.
- *
- * @param steps the moments at which something happens, sorted
- * @param parts where the parts start, sorted from the first step on, and how long they are
- */
-export function partedScale(
-  steps: readonly number[],
-  parts: readonly { readonly fromMs: number; readonly lengthPx: number }[],
-): TimeScale {
-  const starts = parts.map(({ fromMs }) => fromMs);
-  const moments = [...new Set([...steps, ...starts])].sort((a, b) => a - b);
-  const gaps = gapsOf(moments);
-  const partOf = gaps.map((_, index) => lastIndexUpTo(starts, moments[index] ?? 0));
-  const sums = parts.map(() => 0);
-  for (const [index, part] of partOf.entries()) sums[part] = (sums[part] ?? 0) + (gaps[index] ?? 0);
-  const lengthOf = (gap: number, index: number): number => {
-    const part = partOf[index] ?? 0;
-    return (gap / (sums[part] ?? gap)) * (parts[part]?.lengthPx ?? 0);
-  };
-  return scaleOf(moments, gaps.map(lengthOf));
-}
-
-/** Returns the widths of the stretches between neighbours. */
-function gapsOf(moments: readonly number[]): readonly number[] {
-  return moments.slice(1).map((atMs, index) => widthOf(atMs - (moments[index] ?? 0)));
-}
-
-function scaleOf(steps: readonly number[], gaps: readonly number[]) {
-  const positions = [0];
   let lengthPx = 0;
-  for (const gap of gaps) {
-    lengthPx += gap;
-    positions.push(lengthPx);
-  }
+  const positions = steps.map((atMs, index) => {
+    lengthPx += widthOf(atMs - (steps[index - 1] ?? atMs));
+    return lengthPx;
+  });
   return {
     /** The length of the line, in pixels. */
     lengthPx,
@@ -63,20 +30,15 @@ function widthOf(gapMs: number): number {
   return 26 * (1 - Math.exp(-gapMs / 0.8)) + 9 * Math.log2(1 + gapMs);
 }
 
-/** Returns how many of the items, which are sorted by their values, are not above a value. */
-export function countUpTo<T>(sorted: readonly T[], value: number, numberOf: (item: T) => number): number {
+/** Returns the index of the last entry that is not above the value; 0 if all are. */
+export function lastIndexUpTo(sorted: readonly number[], value: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (numberOf(sorted[middle] as T) <= value) low = middle + 1;
+    if ((sorted[middle] as number) <= value) low = middle + 1;
     else high = middle;
   }
-  return low;
-}
-
-/** Returns the index of the last entry that is not above the value; 0 if all are. */
-export function lastIndexUpTo(sorted: readonly number[], value: number): number {
-  return Math.max(0, countUpTo(sorted, value, (entry) => entry) - 1);
+  return Math.max(0, low - 1);
 }
 
 function interpolate(value: number, from: readonly number[], to: readonly number[]): number {

@@ -6,9 +6,9 @@ export function ms(value: number): string {
   return `${Number(value.toFixed(Math.abs(value) < 100 ? 2 : 0))} ms`;
 }
 
-/** Returns a change of a clock in words: `1000 ms ahead`. */
-export function clockOffset(offsetMs: number): string {
-  return `${ms(Math.abs(offsetMs))} ${offsetMs < 0 ? "behind" : "ahead"}`;
+/** Returns a number of things: `1 update`, `2 updates`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Returns names as a list in a sentence: `A, B and C`. */
@@ -20,6 +20,14 @@ export function listed(names: readonly string[]): string {
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** Where something happens to a storage, in a sentence. */
+export const storagePlaces: Readonly<Record<StorageKind, string>> = {
+  "checks nothing": "without fencing",
+  "checks writes": "with fencing of writes only",
+  "checks all": "with fencing",
+  "is guarded": "in the guarded table",
+};
 
 /** The names of the storages. */
 export const storageNames: Readonly<Record<StorageKind, string>> = {

@@ -3,17 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Address, classNames, readAddress, type Subject, writeAddress } from "../../src/playground/address.ts";
 import {
-  crashClient,
-  crashNode,
-  cutLink,
   defaultPlay,
   type FreePlay,
   type PlayFault,
-  pauseClient,
   playLimits,
   scenarioOfPlay,
-  setClock,
-  stallClient,
 } from "../../src/playground/free-play.ts";
 import { scenarioOf } from "../../src/playground/scenario-of.ts";
 import { stories } from "../../src/playground/stories.ts";
@@ -21,31 +15,38 @@ import { stories } from "../../src/playground/stories.ts";
 const ms = fc.integer({ min: 1, max: 50_000_000 }).map((microseconds) => microseconds / 1000);
 const node = fc.constantFrom("A", "B", "C");
 const client = fc.constantFrom("client 1", "client 2");
-const memory = fc.constantFrom("kept" as const, "lost" as const);
-const part = fc.constantFrom("both" as const, "requests" as const, "replies" as const);
-const forMs = fc.oneof(ms, fc.constant(Infinity));
+const kind = <K extends PlayFault["kind"]>(name: K) => fc.constant(name);
+const isSilent = fc.constant(false);
 
 const fault: fc.Arbitrary<PlayFault> = fc.oneof(
-  fc
-    .tuple(node, ms, fc.record({ memory, forMs, guardMs: fc.oneof(ms, fc.constant(0)) }))
-    .map((args) => crashNode(...args)),
-  fc.tuple(client, node, ms, fc.record({ part, forMs: ms })).map((args) => cutLink(...args)),
-  fc.tuple(client, ms, ms).map((args) => pauseClient(...args)),
-  fc.tuple(client, ms, ms).map((args) => stallClient(...args)),
-  fc
-    .tuple(
-      fc.oneof(node, client),
+  fc.record({
+    ...{ kind: kind("node crash"), node, atMs: ms, forMs: fc.oneof(ms, fc.constant(Infinity)), isSilent },
+    memory: fc.constantFrom("kept", "lost"),
+  }),
+  fc.record({
+    kind: kind("node crash"),
+    node,
+    atMs: ms,
+    forMs: ms,
+    isSilent,
+    memory: fc.constant("lost"),
+    guardMs: ms,
+  }),
+  fc.record({
+    ...{ kind: kind("partition"), clients: fc.tuple(client), nodes: fc.tuple(node), atMs: ms, forMs: ms },
+    part: fc.constantFrom("both", "requests", "replies"),
+  }),
+  fc.record({ kind: kind("pause"), client, atMs: ms, forMs: ms, step: fc.constant(0) }),
+  fc.record({ kind: kind("pause before acting"), client, atMs: ms, forMs: ms }),
+  fc.record({
+    ...{ kind: kind("clock jump"), of: fc.oneof(node, client), atMs: ms },
+    byMs: fc.oneof(
       ms,
-      fc.oneof(
-        ms,
-        ms.map((each) => -each),
-      ),
-    )
-    .map((args) => setClock(...args)),
-  fc.tuple(client, ms).map((args) => crashClient(...args)),
-  fc
-    .tuple(client, fc.integer({ min: 1, max: 999 }), ms)
-    .map(([name, access, byMs]) => ({ kind: "late access" as const, client: name, access, byMs })),
+      ms.map((each) => -each),
+    ),
+  }),
+  fc.record({ kind: kind("client crash"), client, atMs: ms }),
+  fc.record({ kind: kind("late access"), client, access: fc.integer({ min: 1, max: 999 }), byMs: ms }),
 );
 
 const within = (key: keyof FreePlay, least = playLimits[key][0]) => fc.integer({ min: least, max: playLimits[key][1] });
@@ -87,9 +88,18 @@ describe("writeAddress()", () => {
   );
 
   it("writeAddress() is short and needs no escapes", () => {
-    const faults = [crashNode("C", 1200.5, { memory: "lost", guardMs: 500 }), setClock("client 1", 80, -250)];
-    const own: Address = { subject: { kind: "play", play: { ...defaultPlay, ttlMs: 500 } }, faults, atMs: 1234.5 };
     const text = "#play=ttl:500&do=crash:C:1200.5:ever:lost:500,clock:1:80:-250&t=1234.5";
+    const own: Address = {
+      subject: { kind: "play", play: { ...defaultPlay, ttlMs: 500 } },
+      faults: [
+        {
+          ...{ kind: "node crash", node: "C", atMs: 1200.5, forMs: Infinity, memory: "lost", isSilent: false },
+          guardMs: 500,
+        },
+        { kind: "clock jump", of: "client 1", atMs: 80, byMs: -250 },
+      ],
+      atMs: 1234.5,
+    };
     expect(writeAddress(own)).toBe(text);
     expect(new URL(text, "https://example.org/playground").hash).toBe(text);
   });
@@ -127,7 +137,7 @@ describe("readAddress()", () => {
 
   it.each([
     ["#story=none", 'there is no story "none"'],
-    ["#pause", '"pause" has no "="'],
+    ["#pause", '"pause" is not known'],
     ["#story=pause&t=", '"" is not a number from 0 to 86400000'],
     ["#story=pause&t=-1", '"-1" is not a number from 0 to 86400000'],
     ["#story=pause&t=1e5", '"1e5" is not a number from 0 to 86400000'],
@@ -144,7 +154,8 @@ describe("readAddress()", () => {
     ["#story=pause&do=toString:C", '"toString" is not a fault'],
     ["#story=pause&do=crash:C", '"crash:C" is not a whole fault'],
     ["#story=pause&do=crash:C:1:2:half", '"half" is not one of kept, lost'],
-    ["#story=%", "URI malformed"],
+    ["#story=%", 'there is no story "%"'],
+    ["#story=pause&do=crash:C:1:2:kept:5", '"crash:C:1:2:kept:5" guards a node that forgets nothing'],
     [`#story=pause&do=${Array.from({ length: 31 }, () => "kill:1:1").join(",")}`, "it has more than 30 faults"],
   ])("readAddress() says what is wrong with %s", (hash, what) => {
     expect(readAddress(hash)).toEqual({ error: `The address is wrong: ${what}.` });

@@ -1,27 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readAddress } from "../../src/playground/address.ts";
 import { captionsOf, captionText } from "../../src/playground/captions.ts";
-import { steps } from "../../src/playground/moment.ts";
-import { paces } from "../../src/playground/player.ts";
-import { introOf, readingScale } from "../../src/playground/reading.ts";
+import { introOf, sentenceAt } from "../../src/playground/reading.ts";
 import { storyTexts } from "../../src/playground/story-texts.ts";
-import { type PlayedRun, play } from "../../src/playground/worker.ts";
-
-const runs = new Map<string, Promise<PlayedRun>>();
-
-function runOf(hash: string): Promise<PlayedRun> {
-  const run = runs.get(hash) ?? simulated(hash);
-  runs.set(hash, run);
-  return run;
-}
-
-async function simulated(hash: string): Promise<PlayedRun> {
-  const address = readAddress(hash);
-  if ("error" in address) throw new Error(address.error);
-  const reply = await play({ id: 1, ...address });
-  if ("error" in reply) throw new Error(reply.error);
-  return reply.run;
-}
+import { runOf } from "../support/runs.ts";
 
 /** The sentences of a run, each as it reads at its start. */
 async function told(hash: string): Promise<string[]> {
@@ -95,19 +76,21 @@ describe("captionsOf()", () => {
   });
 });
 
-describe("readingScale()", () => {
+describe("sentenceAt()", () => {
   it.each(storyTexts.map(({ id }) => [id] as const))(
-    "readingScale() leaves time to read each sentence of %s",
+    "sentenceAt() leaves time to read each sentence of %s",
     async (id) => {
       const { trace, captions: after } = await runOf(`#story=${id}`);
       const captions = [{ fromMs: 0, text: introOf({ kind: "story", id }) }, ...after];
-      const { positionOf, lengthPx } = readingScale(steps(trace), captions);
-      const secondsAt = (atMs: number): number => positionOf(atMs) / paces["as you read"].pxPerSecond;
-      for (const [index, { fromMs, text }] of captions.slice(1, -1).entries()) {
-        const shownS = secondsAt(captions[index + 2]?.fromMs ?? 0) - secondsAt(fromMs);
-        expect(text.length / shownS, text).toBeLessThan(20.01);
+      const sentences = captions.map(({ fromMs }) => sentenceAt(captions, trace.endedAtMs, fromMs));
+      for (const [index, { fromMs, text }] of captions.entries()) {
+        const next = captions[index + 1]?.fromMs ?? trace.endedAtMs;
+        expect(sentences[index]).toMatchObject({ fromMs, untilMs: next });
+        if (index > 0 && index < captions.length - 1)
+          expect(text.length / (sentences[index]?.readingS ?? 0), text).toBeLessThan(20.01);
       }
-      if (id === storyTexts[0]?.id) expect(lengthPx / paces["as you read"].pxPerSecond).toBeLessThan(20);
+      const readingS = sentences.reduce((sum, sentence) => sum + sentence.readingS, 0);
+      if (id === storyTexts[0]?.id) expect(readingS).toBeLessThan(20);
     },
   );
 });

@@ -1,31 +1,11 @@
-import { describeFault, drawScenario, type Scenario, simulate, type Trace } from "@holdfast/simulation";
+import { describeFault, simulate, type Trace } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import {
-  crashClient,
-  crashNode,
-  cutLink,
-  defaultPlay,
-  type FreePlay,
-  lateWrite,
-  mendLink,
-  type PlayFault,
-  pauseClient,
-  playLimits,
-  restartNode,
-  scenarioOfPlay,
-  setClock,
-  stallClient,
-  wholeMicroseconds,
-  withFaults,
-} from "../../src/playground/free-play.ts";
+import { wholeMicroseconds } from "../../src/playground/address.ts";
+import { defaultPlay, type FreePlay, playLimits, scenarioOfPlay } from "../../src/playground/free-play.ts";
+import { clientActions, type HandAction, nodeActions } from "../../src/playground/hand-faults.ts";
 import { momentAt, steps } from "../../src/playground/moment.ts";
-import { stories } from "../../src/playground/stories.ts";
-
-async function traceOf(scenario: Scenario): Promise<Trace> {
-  const { trace } = await simulate(scenario, { trace: true });
-  if (trace === undefined) throw new Error("there is no trace");
-  return trace;
-}
+import { scenarioOf } from "../../src/playground/scenario-of.ts";
+import { addressOf, faultsOf, traceOf } from "../support/runs.ts";
 
 /** What pictures show at the steps before a moment: every fifth of them. */
 function picturesBefore(trace: Trace, atMs: number): unknown[] {
@@ -34,58 +14,43 @@ function picturesBefore(trace: Trace, atMs: number): unknown[] {
 }
 
 const cursorMs = 803.25;
-const play = scenarioOfPlay(defaultPlay);
-const traceOfPlay = await traceOf(play);
+const traceOfPlay = await traceOf("#play=");
 const picturesOfPlay = picturesBefore(traceOfPlay, cursorMs);
 
-const added: readonly (readonly [string, PlayFault])[] = [
-  ["a crash", crashNode("C", cursorMs, { forMs: 300 })],
-  ["a crash that loses memory", crashNode("C", cursorMs, { memory: "lost", forMs: 1, guardMs: 500 })],
-  ["a cut link", cutLink("client 1", "A", cursorMs, { part: "replies", forMs: 900 })],
-  ["a pause", pauseClient("client 1", cursorMs, 1500)],
-  ["a pause before an access", stallClient("client 2", cursorMs, 1500)],
-  ["a wrong clock of a node", setClock("B", cursorMs, 5000)],
-  ["a wrong clock of a client", setClock("client 2", cursorMs, -5000)],
-  ["a client that crashes", crashClient("client 1", cursorMs)],
-];
-
-describe("withFaults()", () => {
-  it.each(added)("withFaults() changes nothing before the fault: %s", async (_name, fault) => {
-    const withIt = await traceOf(withFaults(play, [fault]));
+describe("scenarioOf()", () => {
+  it.each([
+    ["a crash", `crash:C:${cursorMs}:300:kept`],
+    ["a crash that loses memory", `crash:C:${cursorMs}:1:lost:500`],
+    ["a cut link", `cut:1:A:${cursorMs}:900:replies`],
+    ["a pause", `pause:1:${cursorMs}:1500`],
+    ["a pause before an access", `stall:2:${cursorMs}:1500`],
+    ["a wrong clock of a node", `clock:B:${cursorMs}:5000`],
+    ["a wrong clock of a client", `clock:2:${cursorMs}:-5000`],
+    ["a client that crashes", `kill:1:${cursorMs}`],
+  ])("scenarioOf() changes nothing before the fault: %s", async (_name, words) => {
+    const withIt = await traceOf(`#play=&do=${words}`);
     expect(picturesBefore(withIt, cursorMs)).toEqual(picturesOfPlay);
     const struck = withIt.events.filter(({ who }) => who === "fault");
-    expect(struck.map(({ what }) => what)).toEqual([describeFault(fault)]);
+    expect(struck.map(({ what }) => what)).toEqual(faultsOf(words).map(describeFault));
   });
 
-  it("withFaults() changes nothing before the fault in a story and in a drawn scenario", async () => {
-    for (const scenario of [stories[0]?.scenario ?? play, drawScenario("survivable", 2)]) {
-      const without = await traceOf(scenario);
-      const middleMs = steps(without)[Math.floor(steps(without).length / 2)] ?? 0;
-      const atMs = wholeMicroseconds(middleMs);
-      const withIt = await traceOf(withFaults(scenario, [crashNode("A", atMs, { memory: "lost" })]));
-      expect(picturesBefore(withIt, atMs)).toEqual(picturesBefore(without, atMs));
-    }
+  it.each(["#story=pause", "#survivable=2"])("scenarioOf() changes nothing before the fault in %s", async (hash) => {
+    const without = await traceOf(hash);
+    const middleMs = steps(without)[Math.floor(steps(without).length / 2)] ?? 0;
+    const atMs = wholeMicroseconds(middleMs);
+    const withIt = await traceOf(`${hash}&do=crash:A:${atMs}:ever:lost`);
+    expect(picturesBefore(withIt, atMs)).toEqual(picturesBefore(without, atMs));
   });
 
-  it("withFaults() adds nothing before the crash or the second pause of a client that is paused", async () => {
-    const paused = withFaults(play, [pauseClient("client 1", 700.1, 500)]);
-    const without = await traceOf(paused);
-    for (const fault of [crashClient("client 1", cursorMs), pauseClient("client 1", 688.591, 100)]) {
-      const withIt = await traceOf(withFaults(paused, [fault]));
-      const before = (trace: Trace) => steps(trace).filter((each) => each < fault.atMs);
-      expect(before(withIt)).toEqual(before(without));
-      expect(picturesBefore(withIt, fault.atMs)).toEqual(picturesBefore(without, fault.atMs));
-    }
-  });
-
-  it("withFaults() adds a late write, before which nothing changes", async () => {
-    const fault = lateWrite(traceOfPlay, "client 1", cursorMs, 1500);
-    if (fault === undefined) throw new Error("client 1 does not write");
-    const withIt = await traceOf(withFaults(play, [fault]));
-    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesOfPlay);
-    const late = withIt.accesses.filter(({ sentAtMs, arrivesAtMs }) => arrivesAtMs - sentAtMs > 1500);
-    expect(late).toMatchObject([{ client: "client 1", kind: "write" }]);
-    expect(late[0]?.sentAtMs).toBeGreaterThanOrEqual(cursorMs);
+  it.each([
+    ["crash", `kill:1:${cursorMs}`, cursorMs],
+    ["second pause", "pause:1:688.591:100", 688.591],
+  ])("scenarioOf() adds nothing before the %s of a client that is paused", async (_what, words, atMs) => {
+    const paused = "#play=&do=pause:1:700.1:500";
+    const [without, withIt] = [await traceOf(paused), await traceOf(`${paused},${words}`)];
+    const before = (trace: Trace) => steps(trace).filter((each) => each < atMs);
+    expect(before(withIt)).toEqual(before(without));
+    expect(picturesBefore(withIt, atMs)).toEqual(picturesBefore(without, atMs));
   });
 });
 
@@ -110,37 +75,82 @@ describe("scenarioOfPlay()", () => {
   });
 });
 
-describe("restartNode()", () => {
-  it("restartNode() ends the last crash of a node, and no other fault", async () => {
-    const others = [crashNode("A", 100), crashNode("C", 50, { forMs: 20 }), setClock("C", 60, 5)];
-    const faults = restartNode([...others, crashNode("C", 200)], "C", 450.0004);
-    expect(faults).toEqual([...others, crashNode("C", 200, { forMs: 250.001 })]);
-    const { outages } = await traceOf(withFaults(play, faults));
+/** What a reader may do at a moment of free play to which these faults were added. */
+async function actionsAt(target: string, atMs: number, ...words: string[]): Promise<readonly HandAction[]> {
+  const faults = faultsOf(...words);
+  const trace = await traceOf(await scenarioOf({ subject: addressOf("#play=").subject, faults }));
+  const context = { trace, faults, atMs, ttlMs: 1000 };
+  return target.startsWith("client") ? clientActions(target, context) : nodeActions(target, context);
+}
+
+/** The faults after the action with this id; undefined if there is no such action, or if it is impossible. */
+function after(actions: readonly HandAction[], wanted: string): HandAction["faults"] {
+  return actions.find(({ id }) => id === wanted)?.faults;
+}
+
+describe("nodeActions()", () => {
+  it("nodeActions() crashes a node that is up, until it is restarted", async () => {
+    const actions = await actionsAt("C", 50);
+    expect(after(actions, "crash")).toEqual(faultsOf("crash:C:50:ever:kept"));
+    expect(after(actions, "crash-without-memory")).toEqual(faultsOf("crash:C:50:ever:lost"));
+    expect(after(actions, "restart")).toBeUndefined();
+  });
+
+  it("nodeActions() restarts a node that is down, with a guard if it has lost its memory", async () => {
+    const kept = await actionsAt("C", 80, "crash:C:50:ever:kept");
+    expect(kept.map(({ id }) => id)).not.toContain("crash");
+    expect(after(kept, "restart")).toEqual(faultsOf("crash:C:50:30:kept"));
+    expect(after(kept, "restart-guarded")).toBeUndefined();
+    const lost = await actionsAt("C", 80, "crash:C:50:ever:lost");
+    expect(after(lost, "restart-guarded")).toEqual(faultsOf("crash:C:50:30:lost:1000"));
+  });
+
+  it("nodeActions() ends the last crash of a node, and no other fault, in whole microseconds", async () => {
+    const others = ["crash:A:100:ever:kept", "crash:C:50:20:kept", "clock:C:60:5"];
+    const restarted = after(await actionsAt("C", 450.0004, ...others, "crash:C:200:ever:kept"), "restart");
+    expect(restarted).toEqual(faultsOf(...others, "crash:C:200:250.001:kept"));
+    const { outages } = await traceOf(`#play=&do=${[...others, "crash:C:200:250.001:kept"].join()}`);
     expect(outages.filter(({ node }) => node === "C").map(({ untilMs }) => untilMs)).toEqual([70, 450.001]);
   });
-});
 
-describe("faults of one moment", () => {
-  it("restartNode() and mendLink() end a fault at the moment at which it began", async () => {
-    const crash = crashNode("C", 450, { memory: "lost" });
-    const faults = mendLink(restartNode([crash, cutLink("client 1", "A", 450)], "C", 450), "client 1", "A", 450);
-    expect(faults).toEqual([{ ...crash, forMs: 0 }, cutLink("client 1", "A", 450, { forMs: 0 })]);
-    const moment = momentAt(await traceOf(withFaults(play, faults)), 450);
+  it("nodeActions() ends a fault at the moment at which it began", async () => {
+    const words = ["crash:C:450:ever:lost", "cut:1:A:450:60000:both"];
+    const restarted = after(await actionsAt("C", 450, ...words), "restart");
+    expect(restarted).toEqual(faultsOf("crash:C:450:0:lost", "cut:1:A:450:60000:both"));
+    const mended = after(await actionsAt("A", 450, "crash:C:450:0:lost", "cut:1:A:450:60000:both"), "mend-client-1");
+    expect(mended).toEqual(faultsOf("crash:C:450:0:lost", "cut:1:A:450:0:both"));
+    const moment = momentAt(await traceOf("#play=&do=crash:C:450:0:lost,cut:1:A:450:0:both"), 450);
     expect(moment.nodes[2]).toMatchObject({ state: "up", counters: [] });
     expect(moment.cuts).toEqual([]);
   });
-});
 
-describe("mendLink()", () => {
-  it("mendLink() ends the cuts of one link", () => {
-    const other = cutLink("client 2", "A", 100);
-    const faults = mendLink([cutLink("client 1", "A", 100), other], "client 1", "A", 400);
-    expect(faults).toEqual([cutLink("client 1", "A", 100, { forMs: 300 }), other]);
+  it("nodeActions() cuts a link, and restores it alone", async () => {
+    const [cut, other] = ["cut:2:C:50:60000:both", "cut:1:A:50:60000:both"];
+    expect(after(await actionsAt("C", 50), "cut-client-2")).toEqual(faultsOf(cut));
+    const actions = await actionsAt("C", 80, cut, other);
+    expect(after(actions, "cut-client-2")).toBeUndefined();
+    expect(after(actions, "mend-client-2")).toEqual(faultsOf("cut:2:C:50:30:both", other));
+    expect(after(actions, "cut-client-1")).toEqual(faultsOf(cut, other, "cut:1:C:80:60000:both"));
   });
 });
 
-describe("lateWrite()", () => {
-  it("lateWrite() returns nothing for a client that does not write any more", () => {
-    expect(lateWrite(traceOfPlay, "client 1", 1e6, 100)).toBeUndefined();
+describe("clientActions()", () => {
+  it("clientActions() delays the next write, while there is one, before which nothing changes", async () => {
+    const faults = after(await actionsAt("client 1", cursorMs), "late-write") ?? [];
+    expect(faults).toMatchObject([{ kind: "late access", client: "client 1", byMs: 2000 }]);
+    const withIt = await traceOf(await scenarioOf({ subject: addressOf("#play=").subject, faults }));
+    expect(picturesBefore(withIt, cursorMs)).toEqual(picturesOfPlay);
+    const late = withIt.accesses.filter(({ sentAtMs, arrivesAtMs }) => arrivesAtMs - sentAtMs > 1500);
+    expect(late).toMatchObject([{ client: "client 1", kind: "write" }]);
+    expect(late[0]?.sentAtMs).toBeGreaterThanOrEqual(cursorMs);
+    expect(after(await actionsAt("client 1", 1e6), "late-write")).toBeUndefined();
+  });
+
+  it("clientActions() adds faults to those that are there", async () => {
+    const [crash] = faultsOf("crash:C:10:ever:kept");
+    for (const { faults } of await actionsAt("client 1", 50, "crash:C:10:ever:kept")) {
+      expect(faults?.[0]).toEqual(crash);
+      expect(faults).toHaveLength(2);
+    }
   });
 });

@@ -1,19 +1,10 @@
-import { simulate } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import { crashNode, cutLink, type PlayFault, scenarioOfPlay, withFaults } from "../../src/playground/free-play.ts";
-import { clientActions, type HandAction, nodeActions } from "../../src/playground/hand-faults.ts";
 import { outcomeOf } from "../../src/playground/outcome.ts";
 import { stories } from "../../src/playground/stories.ts";
 import { storyTexts } from "../../src/playground/story-texts.ts";
-import { lastIndexUpTo, partedScale, timeScale } from "../../src/playground/time-scale.ts";
+import { lastIndexUpTo, timeScale } from "../../src/playground/time-scale.ts";
 import { holdSpans, uncovered } from "../../src/playground/truth.ts";
-import { type PlayedRun, play } from "../../src/playground/worker.ts";
-
-async function runOf(id: string): Promise<PlayedRun> {
-  const reply = await play({ id: 1, subject: { kind: "story", id }, faults: [] });
-  if ("error" in reply) throw new Error(reply.error);
-  return reply.run;
-}
+import { runOf } from "../support/runs.ts";
 
 describe("timeScale()", () => {
   const scale = timeScale([0, 1, 3, 2000]);
@@ -36,20 +27,6 @@ describe("timeScale()", () => {
   });
 });
 
-describe("partedScale()", () => {
-  it("partedScale() gives each part its length, and compresses quiet stretches within it", () => {
-    const parts = [
-      { fromMs: 0, lengthPx: 50 },
-      { fromMs: 2, lengthPx: 200 },
-    ];
-    const { positionOf, timeAt, lengthPx } = partedScale([0, 1, 3, 2000], parts);
-    expect([positionOf(0), positionOf(2), lengthPx]).toEqual([0, 50, 250]);
-    expect(positionOf(1)).toBeCloseTo(25, 6);
-    expect(positionOf(3)).toBeGreaterThan(60);
-    for (const atMs of [0, 0.5, 2, 700, 2000]) expect(timeAt(positionOf(atMs))).toBeCloseTo(atMs, 6);
-  });
-});
-
 describe("lastIndexUpTo()", () => {
   it("lastIndexUpTo() finds the last entry that is not above a value", () => {
     const sorted = [0, 1, 1, 4];
@@ -59,7 +36,7 @@ describe("lastIndexUpTo()", () => {
 
 describe("holdSpans()", () => {
   it("holdSpans() ends the lock of client 1 when the clock of node C jumps", async () => {
-    const { trace } = await runOf("node-clock");
+    const { trace } = await runOf("#story=node-clock");
     const spans = holdSpans(trace).map(({ client, fromMs, untilMs }) => [
       client,
       Math.round(fromMs),
@@ -72,9 +49,7 @@ describe("holdSpans()", () => {
   });
 
   it("holdSpans() needs a quorum of the present set while servers change", async () => {
-    const reply = await play({ id: 1, subject: { kind: "seed", faults: "changing", seed: 3 }, faults: [] });
-    if ("error" in reply) throw new Error(reply.error);
-    const { trace } = reply.run;
+    const { trace } = await runOf("#changing=3");
     const held = new Set(holdSpans(trace).map(({ attempt }) => attempt));
     expect(trace.leases.filter(({ attempt }) => !held.has(attempt))).toEqual([]);
   });
@@ -116,76 +91,13 @@ describe("outcomeOf()", () => {
       "3 locks were granted, and no two clients held the lock at the same time. No storage lost an update.",
     ],
   ])("outcomeOf() says how the story %s ends", async (id, text) => {
-    expect(outcomeOf(await runOf(id))).toBe(text);
+    expect(outcomeOf(await runOf(`#story=${id}`))).toBe(text);
   });
 
   it("outcomeOf() names the other rules that are violated", async () => {
-    const run = await runOf("split-vote");
+    const run = await runOf("#story=split-vote");
     const violations = [{ checker: "fence order", atMs: 1, what: "two tokens are equal" }] as const;
     expect(outcomeOf({ ...run, violations })).toMatch(/ The rule “fence order” is violated: two tokens are equal\.$/);
-  });
-});
-
-const play5 = scenarioOfPlay({ nodes: 5, clients: 2, ttlMs: 1000, thinkMs: 100, forMs: 2000 });
-
-async function actionsAt(target: string, atMs: number, faults: readonly PlayFault[]): Promise<readonly HandAction[]> {
-  const { trace } = await simulate(withFaults(play5, faults), { trace: true });
-  if (trace === undefined) throw new Error("the run has no trace");
-  const context = { trace, faults, atMs, ttlMs: 1000 };
-  return target.startsWith("client") ? clientActions(target, context) : nodeActions(target, context);
-}
-
-function faultsOf(actions: readonly HandAction[], wanted: string): readonly PlayFault[] | undefined {
-  return actions.find(({ id }) => id === wanted)?.faults;
-}
-
-describe("nodeActions()", () => {
-  it("nodeActions() crashes a node that is up, until it is restarted", async () => {
-    const actions = await actionsAt("C", 50, []);
-    expect(faultsOf(actions, "crash")).toEqual([crashNode("C", 50)]);
-    expect(faultsOf(actions, "crash-without-memory")).toEqual([crashNode("C", 50, { memory: "lost" })]);
-    expect(faultsOf(actions, "restart")).toBeUndefined();
-  });
-
-  it("nodeActions() restarts a node that is down, with a guard if it has lost its memory", async () => {
-    const kept = await actionsAt("C", 80, [crashNode("C", 50)]);
-    expect(kept.map(({ id }) => id)).not.toContain("crash");
-    expect(faultsOf(kept, "restart")).toEqual([crashNode("C", 50, { forMs: 30 })]);
-    expect(faultsOf(kept, "restart-guarded")).toBeUndefined();
-    const lost = await actionsAt("C", 80, [crashNode("C", 50, { memory: "lost" })]);
-    expect(faultsOf(lost, "restart-guarded")).toEqual([
-      crashNode("C", 50, { memory: "lost", forMs: 30, guardMs: 1000 }),
-    ]);
-  });
-
-  it("nodeActions() restarts a node at the moment of its crash", async () => {
-    const actions = await actionsAt("C", 50, [crashNode("C", 50)]);
-    expect(faultsOf(actions, "restart")).toEqual([crashNode("C", 50, { forMs: 0 })]);
-  });
-
-  it("nodeActions() cuts a link, and restores it", async () => {
-    const cut = cutLink("client 2", "C", 50);
-    expect(faultsOf(await actionsAt("C", 50, []), "cut-client-2")).toEqual([cut]);
-    const actions = await actionsAt("C", 80, [cut]);
-    expect(faultsOf(actions, "cut-client-2")).toBeUndefined();
-    expect(faultsOf(actions, "mend-client-2")).toEqual([{ ...cut, forMs: 30 }]);
-    expect(faultsOf(actions, "cut-client-1")).toEqual([cut, cutLink("client 1", "C", 80)]);
-  });
-});
-
-describe("clientActions()", () => {
-  it("clientActions() delays the next write, while there is one", async () => {
-    const [late] = faultsOf(await actionsAt("client 1", 50, []), "late-write") ?? [];
-    expect(late).toMatchObject({ kind: "late access", client: "client 1", byMs: 2000 });
-    expect(faultsOf(await actionsAt("client 1", 1e6, []), "late-write")).toBeUndefined();
-  });
-
-  it("clientActions() adds faults to those that are there", async () => {
-    const crash = crashNode("C", 10);
-    for (const { faults } of await actionsAt("client 1", 50, [crash])) {
-      expect(faults?.[0]).toBe(crash);
-      expect(faults).toHaveLength(2);
-    }
   });
 });
 
