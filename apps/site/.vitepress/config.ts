@@ -1,18 +1,15 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { slug } from "github-slugger";
-import { minify } from "terser";
 import { defineConfig, type Plugin } from "vitepress";
-import { logo } from "../src/brand.ts";
 import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
 import { playStories } from "../src/home/play-stories.ts";
-import { codeTheme } from "../src/pages/code-theme.ts";
+import { descriptionOf } from "../src/pages/description.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { anchorOptions } from "../src/pages/options.ts";
 import { notInSmallSite, notPages, pageOf } from "../src/pages/routes.ts";
 import { renderForSearch, searchOptions } from "../src/pages/search.ts";
-import { descriptionOf, writePicture } from "../src/pages/shared.ts";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
 import { referenceModules } from "../src/reference-symbols.ts";
 
@@ -35,17 +32,6 @@ const leanServer: Plugin = {
   enforce: "pre",
   config: (_config, { isSsrBuild }) => (isSsrBuild ? { build: { rollupOptions: { treeshake: false } } } : {}),
   load: (id, { ssr } = {}) => (ssr && id === "/@localSearchIndex" ? "export default {}" : null),
-};
-
-/** Minifies the worker of the playground, the largest part of what that page loads. Terser saves 2 of 52 kB. */
-const smallWorker: Plugin = {
-  name: "small-worker",
-  async generateBundle(_options, bundle) {
-    for (const file of Object.values(bundle)) {
-      if (file.type === "chunk")
-        file.code = (await minify(file.code, { module: true, compress: { passes: 2 } })).code ?? file.code;
-    }
-  },
 };
 
 /**
@@ -75,6 +61,9 @@ interface Manifest {
   readonly homepage?: string;
 }
 
+/** A padlock whose body is a fence. Its colour is readable on light and on dark pages. */
+const logo = "/logo.svg";
+
 /** The site's pages are the Markdown files of the repository, where they are. */
 export default defineConfig({
   srcDir: root,
@@ -93,7 +82,8 @@ export default defineConfig({
   markdown: {
     // Text such as `<name>` is text, as on a code host.
     html: false,
-    theme: codeTheme,
+    // The colours of other light themes are too faint on the background of code.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
     config: async (md) => {
@@ -123,19 +113,16 @@ export default defineConfig({
       frontmatter: { ...frontmatter, editLink: false },
     }),
   }),
-  transformHead: async ({ page, pageData, title, description, siteConfig }) => {
-    const isSource = page.startsWith("source/");
-    const picture = await (isSource ? "/social/index.png" : writePicture(page, pageData.title, siteConfig.outDir));
-    return [
-      ["meta", { property: "og:title", content: title }],
-      ["meta", { property: "og:description", content: description }],
-      ["meta", { property: "og:image", content: `${homepage}${picture}` }],
-      ["meta", { name: "twitter:card", content: "summary_large_image" }],
-    ];
-  },
+  transformHead: ({ title, description }) => [
+    ["meta", { property: "og:title", content: title }],
+    ["meta", { property: "og:description", content: description }],
+    ["meta", { property: "og:image", content: `${homepage}/social.png` }],
+    ["meta", { name: "twitter:card", content: "summary_large_image" }],
+  ],
   transformHtml: (code, _id, { page, siteConfig }) =>
     page === "playground.md" ? withoutOtherPages(code, page, siteConfig.outDir) : undefined,
   vite: {
+    publicDir: resolve(import.meta.dirname, "../public"),
     resolve: {
       conditions: ["@holdfast/source"],
       alias: [
@@ -159,7 +146,7 @@ export default defineConfig({
     ssr: { resolve: { conditions: ["@holdfast/source"] } },
     // Private fields stay as they are, and nothing here needs Vue's older way to write components.
     build: { target: "es2022" },
-    worker: { format: "es", plugins: () => [smallWorker] },
+    worker: { format: "es" },
     define: { __VUE_OPTIONS_API__: "false" },
     // Bundled by itself while serving, it would bring a second Vue.
     optimizeDeps: { exclude: ["vue/jsx-runtime"] },
