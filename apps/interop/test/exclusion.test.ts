@@ -1,13 +1,12 @@
 import { isNightly, type RedisServer } from "@holdfast/testkit";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { holdfastOverIoredis, holdfastOverNodeRedis } from "../src/libraries/holdfast.ts";
 import type { HeldLock, Library, Locker } from "../src/libraries/library.ts";
 import { theirs } from "../src/libraries/others.ts";
-import { startServers, valuesOf } from "./servers.ts";
+import { patience, startServers, untilLocked, valuesOf } from "./servers.ts";
 
 const servers = await startServers(isNightly ? 5 : 3);
 const ttlMs = 60_000;
-const patience = { timeout: 30_000, interval: 2 };
 let keys = 0;
 const freshKey = (): string => `mutex:key-${++keys}`;
 
@@ -33,11 +32,7 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
     (lockers.get(by) as Locker).tryLock(names, ttlMs);
   /** Locks, and waits until all these servers have the lock: it settles at a majority. */
   const lock = async (by: Library, names: readonly string[], on = nodes): Promise<HeldLock> => {
-    const held = await vi.waitFor(async () => {
-      const found = await tryLock(by, names);
-      if (found === null) throw new Error(`${by.name} did not get ${names}`);
-      return found;
-    }, patience);
+    const held = await untilLocked(lockers.get(by) as Locker, names, ttlMs);
     await expect.poll(() => valuesOf(on, names), patience).toEqual([held.value]);
     return held;
   };

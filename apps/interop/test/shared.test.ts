@@ -1,13 +1,12 @@
 import { connectNodes } from "@holdfast/app-kit/nodes";
 import { type Lock, Redlock } from "@holdfast/core";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { theirs } from "../src/libraries/others.ts";
-import { startServers } from "./servers.ts";
+import { patience, startServers, untilLocked } from "./servers.ts";
 
 const servers = await startServers(3);
 const ports = servers.map(({ port }) => port);
 const ttlMs = 60_000;
-const patience = { timeout: 30_000, interval: 2 };
 let keys = 0;
 const freshKey = (): string => `mutex:shared-${++keys}`;
 
@@ -44,11 +43,7 @@ describe.each(theirs)("shared locks of Holdfast beside $name", (library) => {
     expect(await other.tryLock([key], ttlMs)).toBeNull();
     await readers[1]?.release();
     await expect.poll(() => holders(key), patience).toBe(0);
-    const held = await vi.waitFor(async () => {
-      const found = await other.tryLock([key], ttlMs);
-      if (found === null) throw new Error(`${library.name} did not get the free key`);
-      return found;
-    }, patience);
+    const held = await untilLocked(other, [key], ttlMs);
     expect(await redlock.tryAcquire(key, { mode: "shared" })).toBeNull();
     await held.release();
     await expect.poll(() => holders(key), patience).toBe(0);
@@ -59,11 +54,7 @@ describe.each(theirs)("shared locks of Holdfast beside $name", (library) => {
   test("survive what it sends for a lock that its servers dropped", async () => {
     const other = await library.connect(ports);
     const key = freshKey();
-    const dropped = await vi.waitFor(async () => {
-      const found = await other.tryLock([key], ttlMs);
-      if (found === null) throw new Error(`${library.name} did not get the free key`);
-      return found;
-    }, patience);
+    const dropped = await untilLocked(other, [key], ttlMs);
     await expect.poll(() => holders(key), patience).toBe(ports.length);
     for (const { command } of servers) await command("DEL", key);
     const reader = await share(key);

@@ -1,10 +1,9 @@
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
-import { afterAll, expect, test, vi } from "vitest";
-import type { HeldLock } from "../src/libraries/library.ts";
+import { afterAll, expect, test } from "vitest";
 import { redlock5 } from "../src/libraries/others.ts";
-import { startServers } from "./servers.ts";
+import { startServers, untilLocked } from "./servers.ts";
 
 const servers = await startServers(3);
 const ports = servers.map(({ port }) => port);
@@ -18,20 +17,11 @@ afterAll(() => {
   disconnect(clients);
 });
 
-/** Retries until the other library has the lock: the last release may still be in flight to a minority. */
-async function untilLocked(key: string): Promise<HeldLock> {
-  return vi.waitFor(async () => {
-    const lock = await foreign.tryLock([key], ttlMs);
-    if (lock === null) throw new Error(`${key} is locked`);
-    return lock;
-  });
-}
-
 test("fence grows from one Holdfast lock to the next, with locks of other libraries in between", async () => {
   const fences: number[] = [];
   for (let round = 0; round < 3; round++) {
     fences.push(await holdfast.using("tokens", (lock) => lock.fence));
-    await (await untilLocked("tokens")).release();
+    await (await untilLocked(foreign, ["tokens"], ttlMs)).release();
   }
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
 });
@@ -54,7 +44,7 @@ test("acquire() waits for the lock of another library, and gets it after its rel
 test("extend() fails when another library holds the resource, and does not change its lock", async () => {
   const lock = await holdfast.acquire("taken", { ttlMs });
   for (const { command } of servers) await command("DEL", "taken");
-  const taken = await untilLocked("taken");
+  const taken = await untilLocked(foreign, ["taken"], ttlMs);
   await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
   expect(await taken.extend(ttlMs)).toBe(true);
 });
