@@ -33,12 +33,12 @@ test("writeBalance() of two concurrent processes never writes an older token aft
   // Each write sets the balance to its token.
   const seen: number[] = [];
   while (!areDone) {
-    seen.push(await accounts.unchecked("7").read());
+    seen.push(await accounts.read("7"));
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   const outcomes = await settled;
   for (const outcome of outcomes) expect(outcome).toEqual({ code: 0, out: "", err: "" });
   expect(seen).toEqual(seen.toSorted((a, b) => a - b));
-  expect(await accounts.unchecked("7").read()).toBe(200);
+  expect(await accounts.read("7")).toBe(200);
   await accounts.close();
 });

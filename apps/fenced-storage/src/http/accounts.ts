@@ -1,6 +1,6 @@
 import { StaleFenceError } from "@holdfast/redis";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import type { Account, Accounts } from "../accounts.ts";
+import type { Accounts } from "../accounts.ts";
 import { startFencedService } from "./fenced-service.ts";
 
 const timeoutMs = 5_000;
@@ -14,14 +14,11 @@ export async function start(cleanup: Cleanup): Promise<string> {
 
 /** Opens accounts in an HTTP service. */
 export async function open(url: string): Promise<Accounts> {
-  const account = (id: string, fence: number | undefined): Account => ({
-    read: async () => Number(await readText(`${url}/accounts/${id}`, fence)),
-    write: (balance) => writeText(`${url}/accounts/${id}`, String(balance), fence),
-  });
+  const write: Accounts["write"] = (id, balance, fence) => writeText(`${url}/accounts/${id}`, String(balance), fence);
   return {
-    create: (id, balance) => account(id, undefined).write(balance),
-    unchecked: (id) => account(id, undefined),
-    checked: account,
+    create: write,
+    read: async (id, fence) => Number(await readText(`${url}/accounts/${id}`, fence)),
+    write,
     async close() {},
   };
 }

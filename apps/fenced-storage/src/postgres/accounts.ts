@@ -20,19 +20,15 @@ export async function open(connectionString: string): Promise<Accounts> {
     async create(id, balance) {
       await pool.query("INSERT INTO accounts (id, balance) VALUES ($1, $2)", [id, balance]);
     },
-    unchecked: (id) => ({
-      async read() {
-        const { rows } = await pool.query<{ balance: number }>("SELECT balance FROM accounts WHERE id = $1", [id]);
-        return (rows[0] as { balance: number }).balance;
-      },
-      async write(balance) {
-        await pool.query("UPDATE accounts SET balance = $2 WHERE id = $1", [id, balance]);
-      },
-    }),
-    checked: (id, fence) => ({
-      read: () => readBalance(pool, id, fence),
-      write: (balance) => writeBalance(pool, id, balance, fence),
-    }),
+    async read(id, fence) {
+      if (fence !== undefined) return readBalance(pool, id, fence);
+      const { rows } = await pool.query<{ balance: number }>("SELECT balance FROM accounts WHERE id = $1", [id]);
+      return (rows[0] as { balance: number }).balance;
+    },
+    async write(id, balance, fence) {
+      if (fence !== undefined) await writeBalance(pool, id, balance, fence);
+      else await pool.query("UPDATE accounts SET balance = $2 WHERE id = $1", [id, balance]);
+    },
     close: () => pool.end(),
   };
 }

@@ -17,16 +17,15 @@ export async function open(url: string): Promise<Accounts> {
   const store = ioredisFencedStore(client);
   return {
     create: (id, balance) => store.write(id, String(balance), 1),
-    unchecked: (id) => ({
-      read: async () => Number(await client.hget(id, "value")),
-      async write(balance) {
-        await client.hset(id, "value", balance);
-      },
-    }),
-    checked: (id, fence) => ({
-      read: async () => Number((await store.read(id, fence)).value),
-      write: (balance) => store.write(id, String(balance), fence),
-    }),
+    async read(id, fence) {
+      if (fence === undefined) return Number(await client.hget(id, "value"));
+      const { value } = await store.read(id, fence);
+      return Number(value);
+    },
+    async write(id, balance, fence) {
+      if (fence === undefined) await client.hset(id, "value", balance);
+      else await store.write(id, String(balance), fence);
+    },
     async close() {
       client.disconnect();
     },

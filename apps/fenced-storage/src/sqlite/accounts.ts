@@ -15,17 +15,15 @@ export async function open(path: string): Promise<Accounts> {
     transaction(database, () => void database.prepare(sql).run(...values));
   return {
     create: (id, balance) => run("INSERT INTO accounts (id, balance) VALUES (?, ?)", id, balance),
-    unchecked: (id) => ({
-      async read() {
-        const row = database.prepare("SELECT balance FROM accounts WHERE id = ?").get(id);
-        return (row as { balance: number }).balance;
-      },
-      write: (balance) => run("UPDATE accounts SET balance = ? WHERE id = ?", balance, id),
-    }),
-    checked: (id, fence) => ({
-      read: () => readBalance(database, id, fence),
-      write: (balance) => writeBalance(database, id, balance, fence),
-    }),
+    async read(id, fence) {
+      if (fence !== undefined) return readBalance(database, id, fence);
+      const row = database.prepare("SELECT balance FROM accounts WHERE id = ?").get(id);
+      return (row as { balance: number }).balance;
+    },
+    write: (id, balance, fence) =>
+      fence === undefined
+        ? run("UPDATE accounts SET balance = ? WHERE id = ?", balance, id)
+        : writeBalance(database, id, balance, fence),
     async close() {
       database.close();
     },
