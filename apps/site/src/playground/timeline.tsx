@@ -1,4 +1,4 @@
-import type { AccessTrace, MessageTrace, StorageKind, Trace } from "@holdfast/simulation";
+import type { Trace } from "@holdfast/simulation";
 import {
   computed,
   type DefineSetupFnComponent,
@@ -9,10 +9,10 @@ import {
   type VNode,
   watch,
 } from "vue";
+import { type Flight, flightsOf, heights, type LaneKind, type Mark, marksOf } from "./marks.ts";
 import type { Session } from "./session.ts";
 import type { TimeScale } from "./time-scale.ts";
-import { holdSpans, type Span, uncovered } from "./truth.ts";
-import { clientOf, hueOf, ms, storageNames, storagesToShow } from "./words.ts";
+import { hueOf, ms, storageNames, storagesToShow } from "./words.ts";
 
 /** What the timeline shows. */
 export interface TimelineProps {
@@ -24,15 +24,16 @@ export interface TimelineProps {
 interface Lane {
   readonly name: string;
   readonly label: string;
-  readonly kind: "client" | "node" | "storage";
-  /** The upper edge and the height, in pixels. */
+  readonly kind: LaneKind;
+  /** The upper edge, in pixels. */
   readonly top: number;
-  readonly height: number;
 }
 
 /** The part of a run that is drawn. Only what is near the visible part is in the page: a run can have thousands of messages. */
 interface Drawing {
-  readonly trace: Trace;
+  readonly endedAtMs: number;
+  readonly marks: readonly Mark[];
+  readonly flights: readonly Flight[];
   readonly scale: TimeScale;
   readonly lanes: ReadonlyMap<string, Lane>;
   readonly heightPx: number;
@@ -41,7 +42,6 @@ interface Drawing {
 }
 
 const axisPx = 20;
-const heights: Readonly<Record<Lane["kind"], number>> = { client: 40, node: 24, storage: 24 };
 /** The drawn part moves in steps of this width. */
 const pagePx = 800;
 const marginPx = 24;
@@ -67,12 +67,15 @@ export const Timeline: DefineSetupFnComponent<TimelineProps> = defineComponent(
     onBeforeUnmount(() => observer?.disconnect());
     const cursorPx = computed(() => marginPx + session.scale.value.positionOf(session.atMs.value));
     watch([cursorPx, session.run], () => scroller.value && follow(scroller.value, cursorPx.value), { flush: "post" });
+    const run = computed(() => {
+      const trace = session.run.value?.trace;
+      return trace && { endedAtMs: trace.endedAtMs, marks: marksOf(trace), flights: flightsOf(trace) };
+    });
     const lanes = computed(() => lanesOf(session.run.value?.trace));
     const drawing = computed((): Drawing | undefined => {
-      const [trace, scale] = [session.run.value?.trace, session.scale.value];
-      const heightPx = [...lanes.value.values()].reduce((sum, { height }) => sum + height, axisPx);
-      const [fromPx, untilPx] = [(page.value - 1) * pagePx, (page.value + 1) * pagePx + widthPx.value];
-      return trace && { trace, scale, lanes: lanes.value, heightPx, fromPx: Math.max(0, fromPx), untilPx };
+      const heightPx = [...lanes.value.values()].reduce((sum, { kind }) => sum + heights[kind], axisPx);
+      const [fromPx, untilPx] = [Math.max(0, (page.value - 1) * pagePx), (page.value + 1) * pagePx + widthPx.value];
+      return run.value && { ...run.value, scale: session.scale.value, lanes: lanes.value, heightPx, fromPx, untilPx };
     });
     return () => {
       const [{ steps, scale, atMs }, drawn] = [session, drawing.value];
@@ -80,7 +83,7 @@ export const Timeline: DefineSetupFnComponent<TimelineProps> = defineComponent(
       return (
         <div class="timeline">
           <div class="lanes" aria-hidden="true" style={{ paddingTop: `${axisPx}px` }}>
-            {[...lanes.value.values()].map(({ name, label, kind, height }) => (
+            {[...lanes.value.values()].map(({ name, label, kind }) => (
               <div
                 key={name}
                 class={[
@@ -88,7 +91,7 @@ export const Timeline: DefineSetupFnComponent<TimelineProps> = defineComponent(
                   kind,
                   session.run.value && kind === "client" && `hue-${hueOf(name, session.run.value.trace)}`,
                 ]}
-                style={{ height: `${height}px` }}
+                style={{ height: `${heights[kind]}px` }}
               >
                 <span class={{ of: kind === "client" }}>{label}</span>
               </div>
@@ -163,8 +166,8 @@ function follow(scroller: HTMLElement, cursorPx: number): void {
 function lanesOf(trace: Trace | undefined): ReadonlyMap<string, Lane> {
   const lanes = new Map<string, Lane>();
   let top = axisPx;
-  const add = (name: string, label: string, kind: Lane["kind"]): void => {
-    lanes.set(name, { name, label, kind, top, height: heights[kind] });
+  const add = (name: string, label: string, kind: LaneKind): void => {
+    lanes.set(name, { name, label, kind, top });
     top += heights[kind];
   };
   for (const client of trace?.clients ?? []) add(client, client, "client");
@@ -175,11 +178,12 @@ function lanesOf(trace: Trace | undefined): ReadonlyMap<string, Lane> {
 }
 
 /** What is drawn once for a part of a run, and stays while the cursor moves. */
-function Paper(drawing: Drawing): VNode {
-  const { trace, scale, lanes, heightPx, fromPx, untilPx } = drawing;
-  const x = (atMs: number): number => marginPx + scale.positionOf(Math.min(atMs, trace.endedAtMs)) - fromPx;
-  const isSeen = (fromMs: number, untilMs: number): boolean =>
-    fromMs <= trace.endedAtMs && x(untilMs) >= 0 && x(fromMs) <= untilPx - fromPx;
+function Paper({ endedAtMs, marks, flights, scale, lanes, heightPx, fromPx, untilPx }: Drawing): VNode {
+  const x = (atMs: number): number => marginPx + scale.positionOf(Math.min(atMs, endedAtMs)) - fromPx;
+  const isSeen = ({ fromMs, untilMs }: Mark | Flight): boolean =>
+    fromMs <= endedAtMs && x(untilMs) >= 0 && x(fromMs) <= untilPx - fromPx;
+  const seen = marks.filter((mark) => lanes.has(mark.lane) && isSeen(mark));
+  const topOf = ({ lane }: Mark): number => lanes.get(lane)?.top ?? 0;
   return (
     <svg
       class="paper-svg"
@@ -194,9 +198,10 @@ function Paper(drawing: Drawing): VNode {
           <line class="hatch-line" x1="0" y1="0" x2="0" y2="6" />
         </pattern>
       </defs>
-      {[...lanes.values()].map(({ name, kind, top, height }) => (
-        <line key={name} class={`rail ${kind}`} x1="0" x2={untilPx - fromPx} y1={top + height} y2={top + height} />
-      ))}
+      {[...lanes.values()].map(({ name, kind, top }) => {
+        const y = top + heights[kind];
+        return <line key={name} class={`rail ${kind}`} x1="0" x2={untilPx - fromPx} y1={y} y2={y} />;
+      })}
       {ticksOf(scale, fromPx, untilPx).map((atMs) => (
         <g key={`t${atMs}`} class="tick">
           <line x1={x(atMs)} x2={x(atMs)} y1={axisPx - 4} y2={heightPx} />
@@ -205,20 +210,27 @@ function Paper(drawing: Drawing): VNode {
           </text>
         </g>
       ))}
-      {clientMarks(drawing, x, isSeen)}
-      {nodeMarks(drawing, x, isSeen)}
-      {trace.messages
-        .filter(({ sentAtMs, arrivesAtMs }) => isSeen(sentAtMs, arrivesAtMs))
-        .map((message) => messageMark(message, drawing, x))}
-      {trace.accesses
-        .filter(({ sentAtMs, arrivesAtMs }) => isSeen(sentAtMs, arrivesAtMs))
-        .flatMap((access, index) => accessMarks(access, index, drawing, x))}
+      {seen.map((mark) => {
+        const { bar, fromMs, untilMs } = mark;
+        if (bar === undefined) return undefined;
+        const width = Math.max(1, x(untilMs) - x(fromMs));
+        return (
+          <rect class={["bar", bar.look]} x={x(fromMs)} y={topOf(mark) + bar.top} width={width} height={bar.height} />
+        );
+      })}
+      {seen.map((mark) => {
+        const { label, fromMs } = mark;
+        if (label === undefined) return undefined;
+        return (
+          <text class={["label", label.look]} x={x(fromMs) + 4} y={topOf(mark) + label.base}>
+            {label.text}
+          </text>
+        );
+      })}
+      {flights.filter(isSeen).map((flight) => flightLine(flight, lanes, x))}
     </svg>
   );
 }
-
-type PositionOf = (atMs: number) => number;
-type IsSeen = (fromMs: number, untilMs: number) => boolean;
 
 /** Returns the moments that get a label: multiples of the space that a label needs. */
 function ticksOf(scale: TimeScale, fromPx: number, untilPx: number): readonly number[] {
@@ -230,177 +242,29 @@ function ticksOf(scale: TimeScale, fromPx: number, untilPx: number): readonly nu
   return ticks;
 }
 
-/** A bar from one moment to another. */
-function bar(key: string, kind: unknown, { fromMs, untilMs }: Span, top: number, height: number, x: PositionOf): VNode {
-  return (
-    <rect
-      key={key}
-      class={["bar", kind]}
-      x={x(fromMs)}
-      y={top}
-      width={Math.max(1, x(untilMs) - x(fromMs))}
-      height={height}
-    />
-  );
-}
-
-/** A text at a moment. */
-function label(key: string, text: string, kind: string, atMs: number, y: number, x: PositionOf): VNode {
-  return (
-    <text key={key} class={["label", kind]} x={x(atMs) + 4} y={y}>
-      {text}
-    </text>
-  );
-}
-
-/** Belief above truth, and what happens to the client. */
-function clientMarks({ trace, lanes }: Drawing, x: PositionOf, isSeen: IsSeen): VNode[] {
-  const holds = holdSpans(trace);
-  const top = (client: string): number => lanes.get(client)?.top ?? 0;
-  const seen = <S extends Span>(spans: readonly S[]): readonly S[] =>
-    spans.filter(({ fromMs, untilMs }) => isSeen(fromMs, untilMs));
-  return [
-    ...seen(trace.calls).map((call, index) =>
-      bar(`c${call.fromMs}${index}`, "waiting", call, top(call.client) + 11, 2, x),
-    ),
-    ...seen(holds).map((span, index) =>
-      bar(`h${span.fromMs}${index}`, ["truth", `hue-${hueOf(span.client, trace)}`], span, top(span.client) + 22, 10, x),
-    ),
-    ...seen(trace.leases).flatMap((lease) => {
-      const y = top(lease.client) + 5;
-      const wrong = uncovered(
-        lease,
-        holds.filter(({ attempt }) => attempt === lease.attempt),
-      );
-      return [
-        bar(`l${lease.attempt}`, ["belief", `hue-${hueOf(lease.client, trace)}`], lease, y, 14, x),
-        ...wrong.map((span, index) => bar(`w${lease.attempt}${index}`, "wrong", span, y, 14, x)),
-        label(`f${lease.attempt}`, `${lease.fence}`, "on-bar", lease.fromMs, y + 11, x),
-      ];
-    }),
-    ...seen(trace.pauses).flatMap((pause) => [
-      bar(`p${pause.client}${pause.fromMs}`, "pause", pause, top(pause.client) + 1, 38, x),
-      label(
-        `q${pause.client}${pause.fromMs}`,
-        pause.isSuspension ? "sleeps" : "paused",
-        "",
-        pause.fromMs,
-        top(pause.client) + 37,
-        x,
-      ),
-    ]),
-    ...trace.deaths
-      .filter(({ client, atMs }) => lanes.has(client) && isSeen(atMs, Infinity))
-      .flatMap(({ client, atMs }) => [
-        bar(`d${client}`, "pause", { fromMs: atMs, untilMs: Infinity }, top(client) + 1, 38, x),
-        label(`e${client}`, "✕ crashed", "bad", atMs, top(client) + 37, x),
-      ]),
-    ...clockMarks(trace, lanes, x, isSeen),
-  ];
-}
-
-function clockMarks(trace: Trace, lanes: Drawing["lanes"], x: PositionOf, isSeen: IsSeen): VNode[] {
-  return trace.clocks
-    .filter(({ of, atMs, offsetMs }) => lanes.has(of) && offsetMs !== 0 && isSeen(atMs, atMs + 1))
-    .map(({ of, atMs, offsetMs }) => {
-      const { top = 0, height = 0 } = lanes.get(of) ?? {};
-      return label(
-        `k${of}${atMs}`,
-        `◷ ${offsetMs > 0 ? "+" : "−"}${Math.abs(Math.round(offsetMs))}`,
-        "bad",
-        atMs,
-        top + height - 4,
-        x,
-      );
-    });
-}
-
-/** Claims, and when a node is down or may not vote. */
-function nodeMarks({ trace, lanes }: Drawing, x: PositionOf, isSeen: IsSeen): VNode[] {
-  const top = (node: string): number => lanes.get(node)?.top ?? 0;
-  return [
-    ...trace.claims
-      .filter(({ fromMs, untilMs }) => isSeen(fromMs, untilMs))
-      .flatMap((claim, index) => [
-        bar(
-          `n${claim.node}${claim.fromMs}${index}`,
-          ["claim", `hue-${hueOf(claim.client, trace)}`],
-          claim,
-          top(claim.node) + 6,
-          12,
-          x,
-        ),
-        label(
-          `m${claim.node}${claim.fromMs}${index}`,
-          claim.client.replace(/^client /, ""),
-          "on-bar",
-          claim.fromMs,
-          top(claim.node) + 16,
-          x,
-        ),
-      ]),
-    ...trace.outages
-      .filter(({ fromMs, votesFromMs }) => isSeen(fromMs, votesFromMs))
-      .flatMap(({ node, fromMs, untilMs, votesFromMs, memory }) => [
-        bar(`g${node}${fromMs}`, "guard", { fromMs: untilMs, untilMs: votesFromMs }, top(node) + 2, 20, x),
-        bar(`o${node}${fromMs}`, "pause", { fromMs, untilMs }, top(node) + 1, 22, x),
-        label(`r${node}${fromMs}`, memory === "lost" ? "down, forgets" : "down", "bad", fromMs, top(node) + 16, x),
-      ]),
-  ];
-}
-
-function messageMark(message: MessageTrace, { trace, lanes }: Drawing, x: PositionOf): VNode | undefined {
-  const [from, to] = [lanes.get(message.from), lanes.get(message.to)];
+/** A line, with what is at its end. */
+function flightLine(flight: Flight, lanes: Drawing["lanes"], x: (atMs: number) => number): VNode | undefined {
+  const { fromMs, untilMs, look, isLost, end, sign } = flight;
+  const [from, to] = [lanes.get(flight.from), lanes.get(flight.to)];
   if (from === undefined || to === undefined) return undefined;
-  const [x1, x2, y1, y2] = [x(message.sentAtMs), x(message.arrivesAtMs), portOf(from), portOf(to)];
-  const part = message.isLost ? 0.6 : 1;
-  const [endX, endY] = [x1 + (x2 - x1) * part, y1 + (y2 - y1) * part];
+  const [x1, y1] = [x(fromMs), portOf(from)];
+  const part = isLost ? 0.6 : 1;
+  const [x2, y2] = [x1 + (x(untilMs) - x1) * part, y1 + (portOf(to) - y1) * part];
   return (
-    <g
-      key={message.id}
-      class={["message", message.part, `hue-${hueOf(clientOf(message), trace)}`, { lost: message.isLost }]}
-    >
-      <line x1={x1} y1={y1} x2={endX} y2={endY} />
-      {message.isLost ? (
-        <text class="sign" x={endX} y={endY}>
-          ✕
+    <g class={["message", look]}>
+      <line x1={x1} y1={y1} x2={x2} y2={y2} />
+      {end === "dot" && <circle cx={x2} cy={y2} r="2" />}
+      {end === "box" && <rect x={x2 - 7} y={y2 - 7} width="14" height="14" />}
+      {sign && (
+        <text class="sign" x={x2} y={y2}>
+          {sign}
         </text>
-      ) : (
-        <circle cx={endX} cy={endY} r="2" />
       )}
     </g>
   );
 }
 
 /** Messages leave clients below their bars, and meet nodes in their middle. */
-function portOf({ kind, top, height }: Lane): number {
-  return kind === "client" ? top + height - 4 : top + height / 2;
-}
-
-function accessMarks(access: AccessTrace, index: number, { trace, lanes }: Drawing, x: PositionOf): VNode[] {
-  const from = lanes.get(access.client);
-  if (from === undefined) return [];
-  return storagesToShow(trace).map((kind: StorageKind) => {
-    const to = lanes.get(kind) ?? from;
-    const [x1, x2, y1, y2] = [x(access.sentAtMs), x(access.arrivesAtMs), portOf(from), portOf(to)];
-    const result = access.results?.[kind];
-    const sign =
-      result?.lost !== undefined ? "⚠" : result?.outcome === "refused" ? "✕" : access.kind === "write" ? "W" : "R";
-    return (
-      <g
-        key={`a${index}${access.sentAtMs}${kind}`}
-        class={["message access", `hue-${hueOf(access.client, trace)}`, { bad: sign === "⚠" }]}
-      >
-        <line x1={x1} y1={y1} x2={x2} y2={y2} />
-        {result?.outcome !== "skipped" && (
-          <>
-            <rect x={x2 - 7} y={y2 - 7} width="14" height="14" />
-            <text class="sign" x={x2} y={y2}>
-              {sign}
-            </text>
-          </>
-        )}
-      </g>
-    );
-  });
+function portOf({ kind, top }: Lane): number {
+  return top + (kind === "client" ? heights.client - 4 : heights[kind] / 2);
 }
