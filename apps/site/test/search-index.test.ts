@@ -6,21 +6,6 @@ import { renderForSearch } from "../src/pages/search.ts";
 
 type Environment = Parameters<typeof renderForSearch>[1];
 
-/** Returns what the search learns of a section with this anchor. */
-function indexed(relativePath: string, anchor: string): string {
-  const html = `<h2 id="${anchor}">Title</h2><p>Text.</p>`;
-  const renderer = { options: {}, set: () => {}, render: () => html };
-  return renderForSearch("", { relativePath } as Environment, renderer);
-}
-
-test("renderForSearch() leaves out internals in the reference, and no other section", () => {
-  expect(indexed("apps/site/reference/ioredis/index.md", "ioredisclient")).toBe("");
-  expect(indexed("apps/site/reference/redis/index.md", "exported-again")).toBe("");
-  expect(indexed("apps/site/reference/ioredis/index.md", "ioredisnode")).toContain("Text.");
-  expect(indexed("apps/fenced-storage/README.md", "sqlite")).toContain("Text.");
-  expect(indexed("packages/postgres/README.md", "pgbouncer")).toContain("Text.");
-});
-
 test("renderForSearch() adds a section for each option of a table", () => {
   const md = new MarkdownIt() as unknown as MarkdownRenderer;
   anchorOptions(md);

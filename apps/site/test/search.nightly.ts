@@ -68,11 +68,6 @@ test.each(Object.entries(searches))("the first result for %s is on %s", (words, 
   expect(first).toBe(target);
 });
 
-test("the search finds no types of client libraries", () => {
-  for (const name of ["IoredisSubscriber", "PgQuery", "MysqlField", "RedisSubscriber", "RivalRequest"])
-    expect(search(name).filter(({ id }) => id.startsWith("/reference/"))).toEqual([]);
-});
-
 test("a search leads to an option, by keyboard alone", async () => {
   const tab = await (await open()).newPage();
   await show(tab, "/safety");

@@ -11,31 +11,16 @@ interface Renderer {
   render(text: string, env: object): string;
 }
 
-/** Renders a page for the index of the search: code without colours, and the reference without types of other libraries. */
+/** Renders a page for the index of the search: code without colours. */
 export function renderForSearch(text: string, env: MarkdownEnv, md: Renderer): string {
   const { highlight } = md.options;
   md.set({ highlight: null });
   const html = md.render(text, env);
   md.set({ highlight });
   if (env.frontmatter?.search === false) return "";
-  const page = pageOf(env.relativePath);
-  const shown = page.startsWith("reference/") ? html.replace(internals, "") : withName(html, page);
+  const shown = withName(html, pageOf(env.relativePath));
   return shown + optionsAsSections(shown);
 }
-
-/**
- * The sections of the reference that programs never name: types that describe what an adapter uses of its client library, the
- * connection of Redis adapters, what a rival process exchanges, and lists of symbols that have their section elsewhere.
- */
-const internals = new RegExp(
-  `<h2 id="(?:${[
-    "(?:ioredis|mysql|noderedis|pg|postgresjs|sqlite|valkeyglide)(?!node|fencedstore|driver)",
-    '(?:address|client(?=")|clientevents|cluster|fencedaction|fencedconnection|locknames|randomname|redisconnection|redisnodeoptionnames)',
-    "(?:redissubscriber|runstatement|scriptcall|servername|tagofslot|watchclient|watchedclient)",
-    "(?:openedrival|rival|exported-again)",
-  ].join("|")}).*?(?=<h2 |$)`,
-  "gs",
-);
 
 /** The options of MiniSearch. */
 export const searchOptions = {
