@@ -12,7 +12,7 @@ export async function scenarioOf({ subject, faults }: Pick<Address, "subject" | 
 async function baseOf(subject: Subject): Promise<Scenario> {
   if (subject.kind === "play") return scenarioOfPlay(subject.play);
   if (subject.kind === "seed") return (await import("./draw.ts")).drawScenario(subject.faults, subject.seed);
-  const story = stories.find(({ id }) => id === subject.id);
+  const story = stories[subject.id];
   if (story === undefined) throw new Error(`there is no story "${subject.id}"`);
-  return story.scenario;
+  return story;
 }

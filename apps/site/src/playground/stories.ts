@@ -1,42 +1,4 @@
-import {
-  type Checker,
-  type CritiqueName,
-  critiqueScenarios,
-  type Fault,
-  type Operation,
-  type Scenario,
-  type StorageKind,
-} from "@holdfast/simulation";
-
-/** A story of the playground: a scenario that shows one thing. The page has its texts, and the worker does not need them. */
-export interface Story {
-  /** Its name in the address of the page. */
-  readonly id: string;
-  readonly scenario: Scenario;
-  /** How it ends, which a test checks. */
-  readonly end: StoryEnd;
-}
-
-/** How a story ends. */
-export interface StoryEnd {
-  /** The checkers that find a violation. */
-  readonly violated: readonly Checker[];
-  /** The kinds of storage that lose an update. */
-  readonly losers: readonly StorageKind[];
-  /** How many locks clients get. */
-  readonly locks: number;
-}
-
-/** Tells a case of the critique as a story. */
-function critiqued(id: string, name: CritiqueName, locks = 2): Story {
-  const { scenario, violated, losers } = critiqueScenarios[name];
-  return { id, scenario, end: { violated, losers, locks } };
-}
-
-/** A story of which the simulation has no case. Unless said otherwise, all updates survive, and no promise is violated. */
-function told(id: string, scenario: Scenario, locks: number, end: Partial<StoryEnd> = {}): Story {
-  return { id, scenario, end: { violated: [], losers: [], locks, ...end } };
-}
+import { critiqueScenarios, type Fault, type Operation, type Scenario } from "@holdfast/simulation";
 
 /** Locks `file`, reads, thinks and writes. */
 function update(operation: Partial<Operation>): Operation {
@@ -66,61 +28,37 @@ function rollingRestart(nodes: string): Fault[] {
   });
 }
 
-const restart = critiqueScenarios["node restart"];
+const { scenario: restart } = critiqueScenarios["node restart"];
 
-/** The stories of the playground, in their order on the page. */
-export const stories: readonly Story[] = [
-  critiqued("pause", "pause before writing"),
-  critiqued("late-write", "late write"),
-  critiqued("late-write-between", "late write between"),
-  told(
-    "guarded-table",
-    scene(
-      [[update({ thinkMs: 100, forgetsToken: true })], [update({ afterMs: 50, thinkMs: 100 })]],
-      [{ kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 }],
-    ),
-    2,
-    { violated: ["mutual exclusion"], losers: ["checks all", "checks writes", "checks nothing"] },
+/**
+ * The stories of the playground, by their names in the address of the page, in their order there: scenarios that show one
+ * thing each. The page has their texts, which the worker does not need.
+ */
+export const stories: Readonly<Record<string, Scenario>> = {
+  pause: critiqueScenarios["pause before writing"].scenario,
+  "late-write": critiqueScenarios["late write"].scenario,
+  "late-write-between": critiqueScenarios["late write between"].scenario,
+  "guarded-table": scene(
+    [[update({ thinkMs: 100, forgetsToken: true })], [update({ afterMs: 50, thinkMs: 100 })]],
+    [{ kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 }],
   ),
-  critiqued("node-clock", "node clock"),
-  told(
-    "client-clock",
-    scene(
-      [[update({ thinkMs: 300 }), update({ afterMs: 400 })], [update({ afterMs: 350, thinkMs: 200 })]],
-      [{ kind: "clock jump", of: "client 1", atMs: 100, byMs: -10_000 }],
-    ),
-    3,
+  "node-clock": critiqueScenarios["node clock"].scenario,
+  "client-clock": scene(
+    [[update({ thinkMs: 300 }), update({ afterMs: 400 })], [update({ afterMs: 350, thinkMs: 200 })]],
+    [{ kind: "clock jump", of: "client 1", atMs: 100, byMs: -10_000 }],
   ),
-  told(
-    "lost-reply",
-    scene([[update({ thinkMs: 100 })], [update({ afterMs: 30, thinkMs: 100 })]], lostReplies("CDE")),
-    2,
+  "lost-reply": scene([[update({ thinkMs: 100 })], [update({ afterMs: 30, thinkMs: 100 })]], lostReplies("CDE")),
+  restart,
+  "restart-guard": {
+    ...restart,
+    faults: (restart.faults ?? []).map((fault) => (fault.kind === "node crash" ? { ...fault, guardMs: 1000 } : fault)),
+  },
+  "split-vote": scene(
+    [[update({ thinkMs: 50 })], [update({ thinkMs: 50 })], [update({ thinkMs: 50 })]],
+    [...lateRequests("client 1", "CDE"), ...lateRequests("client 2", "ABE"), ...lateRequests("client 3", "ABCD")],
   ),
-  critiqued("restart", "node restart"),
-  told(
-    "restart-guard",
-    {
-      ...restart.scenario,
-      faults: (restart.scenario.faults ?? []).map((fault) =>
-        fault.kind === "node crash" ? { ...fault, guardMs: 1000 } : fault,
-      ),
-    },
-    2,
+  "rolling-restart": scene(
+    [1, 2].map(() => Array.from({ length: 6 }, () => update({ afterMs: 20, thinkMs: 200, ttlMs: 400 }))),
+    rollingRestart("ABCDE"),
   ),
-  told(
-    "split-vote",
-    scene(
-      [[update({ thinkMs: 50 })], [update({ thinkMs: 50 })], [update({ thinkMs: 50 })]],
-      [...lateRequests("client 1", "CDE"), ...lateRequests("client 2", "ABE"), ...lateRequests("client 3", "ABCD")],
-    ),
-    3,
-  ),
-  told(
-    "rolling-restart",
-    scene(
-      [1, 2].map(() => Array.from({ length: 6 }, () => update({ afterMs: 20, thinkMs: 200, ttlMs: 400 }))),
-      rollingRestart("ABCDE"),
-    ),
-    12,
-  ),
-];
+};

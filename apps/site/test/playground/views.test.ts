@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { outcomeOf } from "../../src/playground/outcome.ts";
-import { stories } from "../../src/playground/stories.ts";
-import { storyTexts } from "../../src/playground/story-texts.ts";
 import { lastIndexUpTo, timeScale } from "../../src/playground/time-scale.ts";
 import { holdSpans, uncovered } from "../../src/playground/truth.ts";
 import { runOf } from "../support/runs.ts";
@@ -98,11 +96,5 @@ describe("outcomeOf()", () => {
     const run = await runOf("#story=split-vote");
     const violations = [{ checker: "fence order", atMs: 1, what: "two tokens are equal" }] as const;
     expect(outcomeOf({ ...run, violations })).toMatch(/ The rule “fence order” is violated: two tokens are equal\.$/);
-  });
-});
-
-describe("storyTexts", () => {
-  it("storyTexts are those of the stories, in the same order", () => {
-    expect(storyTexts.map(({ id }) => id)).toEqual(stories.map(({ id }) => id));
   });
 });
