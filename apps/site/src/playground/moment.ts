@@ -119,7 +119,7 @@ export function momentAt(trace: Trace, atMs: number): Moment {
     nodes: trace.nodes.map((name) => nodeAt(now, name)),
     clients: trace.clients.map((name) => clientAt(now, name)),
     messages: trace.messages
-      .filter(({ sentAtMs, arrivesAtMs }) => isDuring({ fromMs: sentAtMs, untilMs: arrivesAtMs }, atMs))
+      .filter(({ sentAtMs, arrivesAtMs }) => sentAtMs <= atMs && atMs < arrivesAtMs)
       .map(({ readAtMs, ...message }) => {
         const { sentAtMs, arrivesAtMs } = message;
         return { ...message, progress: (atMs - sentAtMs) / (arrivesAtMs - sentAtMs) };
@@ -135,11 +135,17 @@ interface Now {
   readonly atMs: number;
   readonly claims: readonly ClaimTrace[];
   readonly leases: readonly LeaseTrace[];
+  /** The messages that clients have not read since their arrival. Those that crash during a pause never read them. */
+  readonly unread: readonly MessageTrace[];
 }
 
 function nowIn(trace: Trace, atMs: number): Now {
   const claims = trace.claims.filter((claim) => isDuring(claim, atMs) && leftMs(claim.expiries, atMs) > 0);
-  return { trace, atMs, claims, leases: trace.leases.filter((lease) => isDuring(lease, atMs)) };
+  const unread = trace.messages.filter(
+    ({ part, isLost, arrivesAtMs, readAtMs = Infinity }) =>
+      arrivesAtMs <= atMs && atMs < readAtMs && part !== "request" && !isLost,
+  );
+  return { trace, atMs, claims, leases: trace.leases.filter((lease) => isDuring(lease, atMs)), unread };
 }
 
 /** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
@@ -191,18 +197,13 @@ function clientAt(now: Now, name: string): ClientMoment {
   const locks = now.leases.filter(isOwn).map((lease) => lockAt(now, lease));
   const waits = trace.calls.filter((call) => isOwn(call) && isDuring(call, atMs));
   const pauses = trace.pauses.filter((pause) => isOwn(pause) && isDuring(pause, atMs));
-  // A client that crashes during a pause never reads some messages, which must not show before it crashes.
-  const unread = trace.messages.filter(
-    ({ to, part, isLost, arrivesAtMs, readAtMs = Infinity }) =>
-      to === name && part !== "request" && !isLost && isDuring({ fromMs: arrivesAtMs, untilMs: readAtMs }, atMs),
-  );
   return {
     name,
     state: locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
     pausedUntilMs: pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
     waitsFor: [...new Set(waits.flatMap(({ resources }) => resources))],
     locks,
-    unread: unread.length,
+    unread: now.unread.filter(({ to }) => to === name).length,
     ...clock,
   };
 }

@@ -136,12 +136,6 @@ describe("momentAt()", () => {
     expect(clientOf(moment, 1)).toMatchObject({ state: "crashed", locks: [], unread: 0 });
     expect(moment.nodes.map(({ claims }) => claims.length)).toEqual([1, 1, 1]);
   });
-
-  it("momentAt() shows a moment of a large run quickly enough to be drawn", async () => {
-    const trace = await traceOf(drawScenario("lock-breaking", 1));
-    expect(trace.messages.length).toBeGreaterThan(4000);
-    for (let index = 0; index <= 100; index++) momentAt(trace, (trace.endedAtMs * index) / 100);
-  });
 });
 
 describe("steps()", () => {
