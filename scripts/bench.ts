@@ -1,9 +1,10 @@
 /** `pnpm bench`: installs the programs that `apps/bench` needs, and runs it. */
 import { parseCommand } from "../apps/bench/src/options.ts";
-import { ensureOrExit, etcd, mysql, postgres, redisServer } from "./lib/programs.ts";
+import { ensureOrExit } from "./lib/programs.ts";
 
 const command = parseCommand(process.argv.slice(2));
 if (command.kind === "run") {
-  await ensureOrExit(redisServer, ...(command.options.subject === "stores" ? [postgres, mysql, etcd] : []));
+  const stores = command.options.subject === "stores" ? (["PostgreSQL", "MariaDB", "etcd"] as const) : [];
+  await ensureOrExit("redis-server", ...stores);
 }
 await import("../apps/bench/src/main.ts");

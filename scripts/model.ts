@@ -6,7 +6,7 @@
  */
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
-import { ensureOrExit, spin } from "./lib/programs.ts";
+import { ensureOrExit } from "./lib/programs.ts";
 import type { Run } from "./model/output.ts";
 import { problemsOf, type Report, table, told } from "./model/report.ts";
 import { example, longProofs, proofs, type Search, variants } from "./model/searches.ts";
@@ -20,7 +20,7 @@ if (unknown.length > 0) {
 const isLong = process.argv.includes("--long");
 const inParallel = Math.min(2, availableParallelism()); // each needs gigabytes of memory
 
-await ensureOrExit(spin);
+await ensureOrExit("spin");
 const limit = pLimit(inParallel);
 const searches = [...proofs, ...variants, ...(isLong ? longProofs : [])];
 const checks = searches.map((each) => limit(check, each));

@@ -3,7 +3,7 @@ import { type LuaLine, luaText } from "@holdfast/testkit/lua";
 import { exec } from "tinyexec";
 import { expectNone } from "../lib/claim.ts";
 import { isCurrent, linesOf, luaScripts, unusedFiles } from "../lib/lua-scripts.ts";
-import { ensure, luacheck } from "../lib/programs.ts";
+import { ensure } from "../lib/programs.ts";
 import { root } from "../lib/workspace.ts";
 
 /** Checks that each generated module matches its Lua files, and that every Lua file belongs to a script. */
@@ -20,7 +20,7 @@ export async function generatedScriptsMatch(): Promise<void> {
 
 /** Lints each script as a whole, as its files share local names. */
 export async function luaIsClean(): Promise<void> {
-  await ensure(luacheck);
+  await ensure("luacheck");
   const problems: string[] = [];
   for (const script of luaScripts) {
     const lines = linesOf(script);

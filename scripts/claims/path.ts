@@ -1,7 +1,7 @@
 import { run } from "../lib/run.ts";
 import { root } from "../lib/workspace.ts";
+import { totalsOf } from "../path/coverage.ts";
 import type { PathOfOneLock } from "../path/one-lock.ts";
-import { totalsOf } from "../path/table.ts";
 
 /**
  * The most that may run of core and the Redis packages to acquire an uncontended lock, and to release it. Replies that

@@ -19,6 +19,13 @@ export interface FunctionCalls {
   readonly calls: number;
 }
 
+/** Returns the sums over these files. */
+export function totalsOf(files: readonly FileCalls[]): { files: number; functions: number; calls: number } {
+  const functions = files.flatMap((file) => file.functions);
+  const calls = functions.reduce((sum, each) => sum + each.calls, 0);
+  return { files: files.length, functions: functions.length, calls };
+}
+
 /** Counts the calls of functions in this process. */
 export interface CallCounter {
   /** Resolves with the calls since the last `take()`, file by file. */

@@ -4,8 +4,7 @@ import { ioredisNode } from "@holdfast/ioredis";
 import { startRedisServer } from "@holdfast/testkit";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { Redis } from "ioredis";
-import { countCalls, type FileCalls } from "./coverage.ts";
-import { totalsOf } from "./table.ts";
+import { countCalls, type FileCalls, totalsOf } from "./coverage.ts";
 
 /** The calls for one lock. */
 export interface PathOfOneLock {
