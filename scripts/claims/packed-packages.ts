@@ -16,7 +16,7 @@ export async function packedPackagesAreCorrect(packages: readonly PackedPackage[
   const problems: string[] = [];
   for (const packed of packages) {
     const found = [
-      ...(await wrongFiles(packed, pagesOf(packed))),
+      ...(await wrongFiles(packed)),
       ...(await wrongManifest(packed)),
       ...(await wrongLinks(packed)),
       ...(await foreignCode(packed)),
@@ -28,14 +28,15 @@ export async function packedPackagesAreCorrect(packages: readonly PackedPackage[
   return `${packages.length} packages`;
 }
 
-/** Finds files that the tarball lacks, and files that it has beside the built sources and these pages. */
-export async function wrongFiles({ directory, manifest, files }: PackedPackage, pages: string[]): Promise<string[]> {
+/** Finds files that the tarball lacks, and files that it has beside the built sources and the pages. */
+export async function wrongFiles(packed: PackedPackage): Promise<string[]> {
+  const { directory, manifest, files } = packed;
   const sources = (await readdir(join(directory, "src"), { recursive: true })).filter((file) => file.endsWith(".ts"));
   const isProgram = entryPoints(manifest).length === 0;
   const declarations = isProgram ? [] : sources.map((file) => file.replace(/\.ts$/, ".d.ts"));
   const code = [...declarations, ...scriptsOf(manifest, files)];
   const modules = isProgram || hasCommonJs(manifest) ? [...code, "package.json"].map((file) => `esm/${file}`) : [];
-  const expected = new Set(["package.json", ...(isProgram ? [] : code), ...modules, ...pages]);
+  const expected = new Set(["package.json", ...(isProgram ? [] : code), ...modules, ...pagesOf(packed)]);
   const missing = [...expected].filter((file) => !files.includes(file));
   const surplus = files.filter((file) => !expected.has(file));
   return [...missing.map((file) => `${file} is missing`), ...surplus.map((file) => `${file} does not belong here`)];
