@@ -4,7 +4,7 @@ import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
 import { ioredisNode } from "../src/index.ts";
-import { over6 } from "./clients.ts";
+import { over6, rival } from "./clients.ts";
 
 const server = await startRedisServer();
 afterAll(() => server.stop());
@@ -48,10 +48,7 @@ const leak: BrokenNode = {
 
 // The others do not need a real server: the tests of the suite run them in memory.
 describeBrokenNodes("ioredisNode() over a real server that can be out of reach", {
-  create: subjectsOver(server.port, (port) => over6({ port }), {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "over6",
-  }),
+  create: subjectsOver(server.port, (port) => over6({ port }), rival("over6")),
   brokenNodes: [
     leak,
     ...brokenNodes.filter(({ needs }) => needs?.includes("server") || needs?.includes("otherProcess")),

@@ -6,6 +6,9 @@ import { Cluster as Cluster5, Redis as Redis5, type RedisOptions as Redis5Option
 import { Redis as Valkey, Cluster as ValkeyCluster, type RedisOptions as ValkeyOptions } from "iovalkey";
 import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
 
+/** Names the client of an exported function for another process. */
+export const rival = (client: string) => ({ url: new URL("./fixtures/rival.ts", import.meta.url), client });
+
 const soon = { host: "127.0.0.1", retryStrategy: () => 5 };
 const clusterSoon = { clusterRetryStrategy: () => 20 };
 

@@ -4,6 +4,9 @@ import { createClient, createCluster, type RedisClientOptions, type TypeMapping 
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
 import { type NodeRedisClient, type NodeRedisCluster, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 
+/** Names the client of an exported function for another process. */
+export const rival = (client: string) => ({ url: new URL("./fixtures/rival.ts", import.meta.url), client });
+
 const reconnectStrategy = () => 5;
 
 /**

@@ -2,15 +2,12 @@ import { describeLockNode } from "@holdfast/conformance";
 import { essentials, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { over5 } from "./clients.ts";
+import { over5, rival } from "./clients.ts";
 
 const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP2", {
   ...essentials,
-  create: subjectsOver(server.port, (port) => over5(port, undefined, { RESP: 2 }), {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "over5",
-  }),
+  create: subjectsOver(server.port, (port) => over5(port, undefined, { RESP: 2 }), rival("over5")),
 });

@@ -1,17 +1,9 @@
 import { describeLockNode } from "@holdfast/conformance";
-import {
-  clusterLimits,
-  clusterSubjectsOver,
-  directSubjectsOver,
-  essentials,
-  noClusterServer,
-  noOtherProtocol,
-  subjectsOver,
-} from "@holdfast/redis-testkit/subjects";
+import { directly, essentials, onCluster, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { repetition, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { RESP_TYPES } from "@redis/client";
 import { afterAll } from "vitest";
-import { over6, overCluster6 } from "./clients.ts";
+import { over6, overCluster6, rival } from "./clients.ts";
 
 const server = await startRedisServer();
 const cluster = await startRedisCluster(3);
@@ -21,23 +13,13 @@ const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buf
 
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
   repetition,
-  create: subjectsOver(server.port, (port) => over6(port, undefined, { RESP: 3 }), {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "over6",
-  }),
+  create: subjectsOver(server.port, (port) => over6(port, undefined, { RESP: 3 }), rival("over6")),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
   ...essentials,
-  create: directSubjectsOver(server, () => over6(server.port, undefined, { RESP: 2, commandOptions: { typeMapping } })),
-  noServer: noOtherProtocol,
-  noOtherProcess: noOtherProtocol,
+  ...directly(server, () => over6(server.port, undefined, { RESP: 2, commandOptions: { typeMapping } })),
 });
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 6", {
   ...essentials,
-  create: clusterSubjectsOver(ports, overCluster6, {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "overCluster6",
-  }),
-  cannot: clusterLimits,
-  noServer: noClusterServer,
+  ...onCluster(ports, overCluster6, rival("overCluster6")),
 });

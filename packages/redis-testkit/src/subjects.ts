@@ -56,45 +56,38 @@ export function subjectsOver(
   }));
 }
 
-/** Creates subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
-export function directSubjectsOver(
+/** Describes subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
+export function directly(
   { command }: Pick<RedisServer, "command">,
   make: () => SubjectClient,
   prefix = "test",
-): () => Promise<LockNodeSubject> {
-  return cleared(
-    command,
-    prefix,
-    subjectsWith(async () => ({ clients: await connected(make, 1, prefix) })),
-  );
+): DescribeLockNodeOptions {
+  const create = subjectsWith(async () => ({ clients: await connected(make, 1, prefix) }));
+  const reason = "independent of the protocol and the kind of connection: tested over others";
+  return { create: cleared(command, prefix, create), noServer: reason, noOtherProcess: reason };
 }
 
-/** Reasons why these subjects have no `server`. */
-export const noOtherProtocol = "independent of the protocol: tested over the other one";
-export const noOtherWay = "independent of the kind of connection: tested over TCP";
-export const noOtherVersion = "independent of the version of the client: tested with the newest one";
-
 /** The limits that subjects of a cluster declare. */
-export const clusterLimits = {
+const clusterLimits = {
   unrelatedResources: "a script reaches the keys of one slot: resources locked together share a hash tag",
   floor:
     "the suite would take an hour, as each of 16 384 counters is raised by a call of its own; a test of its own does",
 };
 
 /** Reason why subjects of a cluster have no `server`. */
-export const noClusterServer =
+const noClusterServer =
   "clients connect to the addresses that the servers report, past any proxy (tests of the adapter stop a shard)";
 
-/** Creates subjects for one cluster, in which a hash tag relates resources. */
-export function clusterSubjectsOver(
+/** Describes subjects of one cluster, in which a hash tag relates resources. */
+export function onCluster(
   ports: readonly number[],
   make: (ports: readonly number[]) => SubjectClient,
   rival?: RivalClient,
-): () => Promise<LockNodeSubject> {
-  const create = subjectsWith(async () => ({ clients: await connected(() => make(ports), ports.length) }));
-  return async () => {
+): DescribeLockNodeOptions {
+  const open = subjectsWith(async () => ({ clients: await connected(() => make(ports), ports.length) }));
+  const create = async (): Promise<LockNodeSubject> => {
     const options = freshOptions();
-    const subject = await create(options);
+    const subject = await open(options);
     return {
       ...subject,
       node: withoutFloor(subject.node),
@@ -102,6 +95,12 @@ export function clusterSubjectsOver(
       ...(rival && { rivalModule: await rivalModule(rival, ports, options) }),
       related: (resource) => `{together}${resource}`,
     };
+  };
+  return {
+    create,
+    cannot: clusterLimits,
+    noServer: noClusterServer,
+    ...(!rival && { noOtherProcess: "independent of the version of the client: tested with the newest one" }),
   };
 }
 

@@ -1,11 +1,5 @@
 import { describeLockNode } from "@holdfast/conformance";
-import {
-  clusterLimits,
-  clusterSubjectsOver,
-  essentials,
-  noClusterServer,
-  subjectsOver,
-} from "@holdfast/redis-testkit/subjects";
+import { essentials, onCluster, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { repetition, startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over, overCluster } from "./clients.ts";
@@ -14,17 +8,13 @@ const server = await startRedisServer();
 const cluster = await startRedisCluster(2);
 afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
+const rival = (client: string) => ({ url: new URL("./fixtures/rival.ts", import.meta.url), client });
 
 describeLockNode("valkeyGlideNode() over a GlideClient, RESP3", {
   repetition,
-  create: subjectsOver(server.port, over, { url: new URL("./fixtures/rival.ts", import.meta.url), client: "over" }),
+  create: subjectsOver(server.port, over, rival("over")),
 });
 describeLockNode("valkeyGlideNode() over a GlideClusterClient", {
   ...essentials,
-  create: clusterSubjectsOver(ports, overCluster, {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "overCluster",
-  }),
-  cannot: clusterLimits,
-  noServer: noClusterServer,
+  ...onCluster(ports, overCluster, rival("overCluster")),
 });
