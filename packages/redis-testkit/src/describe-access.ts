@@ -52,40 +52,33 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await expect(everythingWorks()).rejects.toThrow();
     });
 
-    test("the permissions for waiting lists let releases name the next waiter; without them, everything else works", async () => {
-      await allow(server, permissions);
-      const client = await connected();
-      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
-      await server.command("FLUSHALL");
-      await allow(server, forAllElse);
-      await everythingWorks();
-    });
+    type Use = (client: ClientUnderTest) => Promise<void>;
+    const features: [string, own: readonly string[], others: readonly string[], use: Use, rest: Use[]][] = [
+      ["waiting lists", forWaitingLists, forAllElse, expectTurns, []],
+      ["shared locks", forSharing, forExclusive, shareInTurn, [expectTurns]],
+    ];
+    describe.each(features)("the permissions for %s", (_, own, others, use, rest) => {
+      const theRestWorks = async (client: ClientUnderTest): Promise<void> => {
+        for (const works of [...rest, everythingWorks]) {
+          await server.command("FLUSHALL");
+          await works(client);
+        }
+      };
 
-    test.each(forWaitingLists)("%s is needed to name the next waiter, and for nothing else", async (permission) => {
-      await allowAllBut(permission);
-      const client = await connected();
-      expect(await namesInTurn(client)).not.toEqual(["first", "second", undefined]);
-      await server.command("FLUSHALL");
-      await everythingWorks();
-    });
+      test("suffice; without them, everything else works", async () => {
+        await allow(server, permissions);
+        const client = await connected();
+        await use(client);
+        await allow(server, others);
+        await theRestWorks(client);
+      });
 
-    test("the permissions for shared locks let owners share a lock; without them, everything else works", async () => {
-      await allow(server, permissions);
-      const client = await connected();
-      await shareInTurn(client);
-      await server.command("FLUSHALL");
-      await allow(server, forExclusive);
-      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
-      await server.command("FLUSHALL");
-      await everythingWorks();
-    });
-
-    test.each(forSharing)("%s is needed for shared locks, and for nothing else", async (permission) => {
-      await allowAllBut(permission);
-      const client = await connected();
-      await expect(shareInTurn(client)).rejects.toThrow();
-      await server.command("FLUSHALL");
-      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
+      test.each(own)("%s is needed, and for nothing else", async (permission) => {
+        await allowAllBut(permission);
+        const client = await connected();
+        await expect(use(client)).rejects.toThrow();
+        await theRestWorks(client);
+      });
     });
 
     test("the permissions for operators' tools let them raise the floor and scan; raiseFloor() needs no +scan", async () => {
@@ -188,11 +181,10 @@ async function useEverything({ node }: ClientUnderTest, { command }: RedisServer
 }
 
 /**
- * Makes two waiters and, behind them, the releaser enter the waiting list and leave it one after another.
- *
- * @returns the waiters named by the releases
+ * Makes two waiters and, behind them, the releaser enter the waiting list and leave it one after another, and rejects
+ * unless the releases name the waiters.
  */
-async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefined)[]> {
+async function expectTurns({ node }: ClientUnderTest): Promise<void> {
   const grant = { granted: true };
   expect(await node.acquire(acquireRequest("alice", { fenceHint: 7 }))).toMatchObject(grant);
   expect(await node.acquire(acquireRequest("bob", { waiter: "first" }))).toMatchObject({ granted: false });
@@ -204,7 +196,7 @@ async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefin
   expect(await node.acquire(acquireRequest("alice again", { waiter: "releaser" }))).toMatchObject(grant);
   releases.push(await node.release(releaseRequest("alice again")));
   for (const { released } of releases) expect(released).toBe(true);
-  return releases.map(({ next }) => next);
+  expect(releases.map(({ next }) => next)).toEqual(["first", "second", undefined]);
 }
 
 /** Shares a lock, and rejects unless the writer that waits is named after the readers. */

@@ -63,22 +63,15 @@ export function refusedClaim({ behindProxy }: Tools): void {
 
 /** Tests operations that are in flight when the connection is lost. */
 export function lostConnection({ server, connected }: Tools): void {
-  test("acquire() in flight when the connection is cut is not resent after timeoutMs", async () => {
+  test.each([
+    ["after timeoutMs", shortMs, () => pass(shortMs)],
+    ["after a release by its owner", longMs, (node: RedisNode) => ignore(node.release(releaseRequest("alice")))],
+  ])("acquire() in flight when the connection is cut is not resent %s", async (_, timeoutMs, thenAbandon) => {
     const { port, command } = await server();
     const client = await connected(port);
     await cutConnection(client, command, async () => {
-      ignore(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs })));
-      await pass(shortMs);
-    });
-    await expectNeverClaimed(command);
-  });
-
-  test("acquire() in flight when the connection is cut is not resent after a release by its owner", async () => {
-    const { port, command } = await server();
-    const client = await connected(port);
-    await cutConnection(client, command, () => {
-      ignore(client.node.acquire(acquireRequest("alice", { timeoutMs: longMs })));
-      ignore(client.node.release(releaseRequest("alice")));
+      ignore(client.node.acquire(acquireRequest("alice", { timeoutMs })));
+      await thenAbandon(client.node);
     });
     await expectNeverClaimed(command);
   });
@@ -162,7 +155,7 @@ export function fullSocket({ behindProxy }: Tools): void {
 async function cutConnection(
   client: ClientUnderTest,
   command: RedisServer["command"],
-  meanwhile: () => void | Promise<void>,
+  meanwhile: () => Promise<void>,
 ): Promise<void> {
   await warmUp(client);
   const isBack = new Promise<void>((resolve) => client.onReady(resolve));
