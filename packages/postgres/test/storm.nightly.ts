@@ -22,13 +22,17 @@ interface Change {
 test("24 workers that read and write: no writer overlaps with another claim, nobody's claim is lost, no deadlock", () =>
   storm("locks", 50));
 
+test("24 workers whose statements are serializable: no writer overlaps with another claim, no deadlock", () =>
+  storm("locks", 50, "serializable"));
+
 test("24 workers whose transactions hold the locks: no overlap, nobody's claim is lost, no deadlock", () =>
   storm("transactions", 5));
 
 /** Lets workers claim the same resources at once, and judges the changes of the rows. */
-async function storm(kind: "locks" | "transactions", countMin: number): Promise<void> {
+async function storm(kind: "locks" | "transactions", countMin: number, level = "read committed"): Promise<void> {
   // The server reports a deadlock long before the lock timeout of a statement ends it.
-  const server = await startPostgresServer({ settings: { deadlock_timeout: "10ms" } });
+  const settings = { deadlock_timeout: "10ms", default_transaction_isolation: level };
+  const server = await startPostgresServer({ settings });
   const { connectionString } = server;
   const table = await freshTable(connectionString);
   const client = new pg.Client(connectionString);

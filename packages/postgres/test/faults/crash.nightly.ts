@@ -1,6 +1,7 @@
 import type { Lock } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { type Client, openClient, startServer } from "./client.ts";
+import { createLedger } from "./ledger.ts";
 import { startStorm } from "./storm.ts";
 
 /** Asserts that the lock is still held under its token, and that nobody else gets it. */
@@ -42,4 +43,16 @@ test("postgresNode() keeps exclusion while its server freezes for longer than th
   }
   await storm.grants(60);
   await storm.expectExclusion(annotate, "3 freezes of 400 ms");
+});
+
+test("createLedger() notices claims and counters that a server forgets", async () => {
+  const server = await startServer();
+  const [one, two] = [openClient(server.connectionString), openClient(server.connectionString, { isBehind: true })];
+  const ledger = createLedger();
+  ledger.enter(await one.redlock.acquire(["a", "b"]));
+  await one.pool.query("TRUNCATE holdfast_locks");
+  ledger.enter(await two.redlock.acquire(["b", "c"]));
+  expect(ledger.locks).toBe(2);
+  expect(ledger.overlaps).toEqual([expect.stringContaining("b was granted while it was held")]);
+  expect(ledger.fenceFaults).toEqual([expect.stringContaining("b got token 1 after ")]);
 });

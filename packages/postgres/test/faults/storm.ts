@@ -7,7 +7,7 @@ import { createLedger } from "./ledger.ts";
 
 /** Clients that lock overlapping sets of a few resources until they are told to stop. */
 export interface Storm {
-  /** Resolves when this many more locks have been granted, times the scale of the storm. */
+  /** Resolves when this many more locks have been granted. */
   grants(count: number): Promise<void>;
   /** The largest fencing token of each resource so far. */
   readonly fences: ReadonlyMap<string, number>;
@@ -20,9 +20,7 @@ const clientCount = 6;
 const workersOfClient = 4;
 const ttlMs = 250;
 
-/** How much longer than usual a storm lasts: `HOLDFAST_STORM_SCALE`, for measurements. */
-const scale = Number(process.env.HOLDFAST_STORM_SCALE ?? 1);
-const grantsTimeoutMs = scale * 60_000;
+const grantsTimeoutMs = 60_000;
 
 /**
  * Starts 24 workers, four on each of six clients. The clocks of three clients are far behind. Two clients, one of each
@@ -75,11 +73,11 @@ export function startStorm(server: PostgresServer, connectionString = server.con
       expect(await server.log()).not.toContain("deadlock detected");
     },
     async grants(count) {
-      const wanted = ledger.locks + scale * count;
+      const wanted = ledger.locks + count;
       for (const endMs = performance.now() + grantsTimeoutMs; ledger.locks < wanted; await sleep(5)) {
         if (performance.now() < endMs) continue;
         throw new Error(
-          `${wanted - ledger.locks} of ${scale * count} locks are missing; failures: ${JSON.stringify(failures)}`,
+          `${wanted - ledger.locks} of ${count} locks are missing; failures: ${JSON.stringify(failures)}`,
         );
       }
     },
