@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { longTermNode } from "../consumers/runtimes.ts";
+import { otherRuntimes } from "../consumers/runtimes.ts";
 import { run } from "../lib/run.ts";
 import { root } from "../lib/workspace.ts";
 
@@ -7,7 +7,8 @@ import { root } from "../lib/workspace.ts";
 export async function nodeSqliteConforms(): Promise<string> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const selection = ["packages/sqlite/test/conformance", "-t", "over node:sqlite"];
-  const output = await run(await longTermNode(), [vitest, "run", ...selection], root);
+  const newer = (await otherRuntimes()).find(({ name }) => name.startsWith("Node 24"));
+  const output = await run(newer?.binary ?? "node 24", [vitest, "run", ...selection], root);
   const [counts] = /[1-9]\d* passed, 0 failed/.exec(output) ?? [];
   if (counts === undefined) throw new Error(`no test ran:\n${output}`);
   return counts;

@@ -1,16 +1,12 @@
 /** Bundles for browsers, and two places to run them: a bare context of V8, and Chromium. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
-import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { chromium } from "playwright-core";
 import type { Chromium } from "./runtimes.ts";
 
+const url = "http://localhost/";
 const timeoutMs = 60_000;
 
 /**
@@ -63,60 +59,25 @@ export async function runInBareContext(script: string): Promise<void> {
   if (printed === "") throw new Error("the bundle printed nothing");
 }
 
-interface Report {
-  readonly printed: string;
-  readonly error: string;
-}
-
 /** Runs a bundled script in a page of Chromium, and returns what the script printed. */
 export async function runInChromium({ binary }: Chromium, script: string): Promise<string> {
-  return withTemporaryFolder(async (profile) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const reported = new Promise<Report>((resolve, reject) => {
-      server.on("request", async (request, response) => {
-        response.setHeader("content-type", "text/html; charset=utf-8");
-        response.end(request.url === "/" ? page(script) : "");
-        if (request.method === "POST") text(request).then(JSON.parse).then(resolve, reject);
-      });
+  const browser = await chromium.launch({ executablePath: binary });
+  try {
+    const page = await browser.newPage();
+    let printed = "";
+    page.on("console", (message) => {
+      printed += `${message.text()}\n`;
     });
-    const browser = open(binary, profile, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    try {
-      const { printed, error } = await withinTimeout(reported, "the page did not report");
-      if (error !== "" || printed === "") throw new Error(error || "the bundle printed nothing");
-      return printed;
-    } finally {
-      await end(browser);
-      server.closeAllConnections();
-      server.close();
-    }
-  });
-}
-
-function page(script: string): string {
-  return `<!doctype html><meta charset="utf-8"><script>
-let printed = "";
-console.log = (...values) => { printed += values.join(" ") + "\\n"; };
-const report = (error) => fetch("/report", { method: "POST", body: JSON.stringify({ printed, error }) });
-addEventListener("error", ({ message }) => report(message));
-</script><script>
-${script.replaceAll("</script", "<\\/script")}
-example.finished.then(() => report(""), (error) => report(String(error)));
-</script>`;
-}
-
-function open(binary: string, profile: string, url: string): ChildProcess {
-  const flags = ["--headless", "--no-sandbox", "--no-zygote", "--disable-gpu", `--user-data-dir=${profile}`];
-  return spawn(binary, [...flags, url], { stdio: "ignore", detached: true }); // detached: starts a process group
-}
-
-/** Kills the process group of the browser. */
-async function end(browser: ChildProcess): Promise<void> {
-  if (browser.pid === undefined || browser.exitCode !== null) return;
-  const ended = once(browser, "exit");
-  process.kill(-browser.pid, "SIGKILL");
-  await ended;
+    // A page of this machine may use all that pages by HTTPS may.
+    await page.route(url, (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
+    await page.goto(url);
+    await page.addScriptTag({ content: script });
+    await withinTimeout(page.evaluate("example.finished.then(() => true)"), "the page did not finish");
+    if (printed === "") throw new Error("the bundle printed nothing");
+    return printed;
+  } finally {
+    await browser.close();
+  }
 }
 
 async function withinTimeout<T>(result: Promise<T>, problem: string): Promise<T> {
