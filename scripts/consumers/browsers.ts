@@ -1,7 +1,6 @@
-/** Bundles for browsers, and two places to run them: a bare context of V8, and Chromium. */
+/** Bundles for browsers, and a page of Chromium that runs them. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import type { Chromium } from "./runtimes.ts";
@@ -31,34 +30,6 @@ export async function bundle(directory: string, program: string, conditions: str
   return outputFiles.map((file) => file.text).join("\n");
 }
 
-/** The globals that browsers add to the language. */
-const webGlobals = {
-  AbortController,
-  AbortSignal,
-  atob,
-  btoa,
-  clearTimeout,
-  crypto,
-  DOMException,
-  performance,
-  queueMicrotask,
-  setTimeout,
-};
-
-/** Browsers have this symbol. A context of Node 20 does not. */
-const newerLanguage = 'Symbol.asyncDispose ??= Symbol.for("Symbol.asyncDispose");';
-
-/** Runs a bundled script in a context that has the language and `webGlobals`, and nothing else. */
-export async function runInBareContext(script: string): Promise<void> {
-  let printed = "";
-  const console = { log: (...values: unknown[]) => (printed += `${values.join(" ")}\n`) };
-  const context = createContext({ ...webGlobals, console });
-  runInContext(newerLanguage, context);
-  runInContext(script, context);
-  await withinTimeout(runInContext("example.finished.then(() => true)", context), "the bundle did not finish");
-  if (printed === "") throw new Error("the bundle printed nothing");
-}
-
 /** Runs a bundled script in a page of Chromium, and returns what the script printed. */
 export async function runInChromium({ binary }: Chromium, script: string): Promise<string> {
   const browser = await chromium.launch({ executablePath: binary });
@@ -72,16 +43,12 @@ export async function runInChromium({ binary }: Chromium, script: string): Promi
     await page.route(url, (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" }));
     await page.goto(url);
     await page.addScriptTag({ content: script });
-    await withinTimeout(page.evaluate("example.finished.then(() => true)"), "the page did not finish");
+    const finished = page.evaluate("example.finished.then(() => true)");
+    const late = sleep(timeoutMs, false, { ref: false });
+    if (!(await Promise.race([finished, late]))) throw new Error(`the page did not finish within ${timeoutMs} ms`);
     if (printed === "") throw new Error("the bundle printed nothing");
     return printed;
   } finally {
     await browser.close();
   }
-}
-
-async function withinTimeout<T>(result: Promise<T>, problem: string): Promise<T> {
-  const outcome = await Promise.race([result, sleep(timeoutMs, undefined, { ref: false })]);
-  if (outcome === undefined) throw new Error(`${problem} within ${timeoutMs} ms`);
-  return outcome;
 }

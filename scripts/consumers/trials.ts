@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import pLimit from "p-limit";
 import { run } from "../lib/run.ts";
-import { bundle, runInBareContext, runInChromium } from "./browsers.ts";
+import { bundle, runInChromium } from "./browsers.ts";
 import { type ConsumerProject, fixtures } from "./project.ts";
 import type { Chromium, Runtime } from "./runtimes.ts";
 import { browserSubjects, type Compiler, compile, emit, settingsFor } from "./types.ts";
@@ -29,7 +29,7 @@ export type Table = (typeof tables)[number];
 export interface Selection {
   readonly compilers: readonly Compiler[];
   readonly runtimes: readonly Runtime[];
-  readonly chromium?: Chromium;
+  readonly chromium: Chromium;
   /** Leaves out the tests that READMEs show, which take a minute, and the projects of `fixtures`. */
   readonly programsOnly?: boolean;
 }
@@ -167,20 +167,14 @@ async function fixtureTrials({ directory }: ConsumerProject, runtime: Runtime): 
 }
 
 /** Runs the examples of the packages that run in browsers. */
-function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Trial[] {
-  const places: [row: string, runScript: (script: string) => Promise<unknown>][] = [
-    ["a context with nothing but web globals", runInBareContext],
-  ];
-  if (chromium) places.push([`${chromium.name}, headless`, (script) => runInChromium(chromium, script)]);
+function browserTrials(project: ConsumerProject, chromium: Chromium): Trial[] {
   const examples = project.programs.filter(
     ({ name, kind, subject }) => kind === "example" && browserSubjects.includes(subject) && name.startsWith(subject),
   );
-  return places.flatMap(([row, runScript]) =>
-    examples.map((program) => ({
-      table: "Browsers",
-      row,
-      column: program.subject,
-      attempt: async () => runScript(await bundle(project.directory, `programs/${program.name}.cts`)),
-    })),
-  );
+  return examples.map(({ name, subject }) => ({
+    table: "Browsers",
+    row: `${chromium.name}, headless`,
+    column: subject,
+    attempt: async () => runInChromium(chromium, await bundle(project.directory, `programs/${name}.cts`)),
+  }));
 }
