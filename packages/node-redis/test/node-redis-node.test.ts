@@ -93,8 +93,4 @@ describe("nodeRedisNode()", () => {
     }
     for (const reply of await settled) expect(reply).not.toHaveProperty("granted", true);
   });
-
-  test("throws a RangeError for a bad option", () => {
-    expect(() => nodeRedisNode(createClient(), { restartGuardMs: -1 })).toThrow(RangeError);
-  });
 });

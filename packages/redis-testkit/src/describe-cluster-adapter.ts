@@ -4,7 +4,7 @@ import { clusterSlot } from "@holdfast/redis";
 import type { RedisCluster, RedisServer } from "@holdfast/testkit";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { type ClientUnderTest, clientForTest, ready } from "./adapter-tools.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { acquireRequest, longMs, releaseRequest } from "./requests.ts";
 import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 /** Creates a client for the cluster of these ports of 127.0.0.1. */
@@ -17,21 +17,6 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
   describe(name, { timeout: 30_000 }, () => {
     beforeEach(async () => {
       for (const { command } of cluster.servers) await command("FLUSHALL");
-    });
-
-    test("every operation works on every shard, with any braces in the name", async () => {
-      const { node } = await connected();
-      const names = ["{", "}", "{}", "}{", "{a", "a}", "{}{b}", "a{b}{c}", "{{a}}", "a}b{c"];
-      for (let i = 0; i < 30; i++) names.push(`plain ${i}`);
-      for (const name of names) {
-        const resources = [name];
-        const owner = `owner of ${name}`;
-        expect(await node.acquire(acquireRequest(owner, { resources })), name).toEqual({ granted: true, fence: 1 });
-        expect(await node.extend(extendRequest(owner, { resources })), name).toEqual({ held: true, fence: 1 });
-        expect(await node.inspect(name), name).toMatchObject({ owner, fence: 1 });
-        expect(await node.release(releaseRequest(owner, resources)), name).toEqual({ released: true });
-      }
-      expect(new Set(names.map((name) => shardOf(`lock:${name}`))).size).toBe(3);
     });
 
     test("Redlock.acquire() of resources in different slots rejects immediately, with the message of the node", async () => {

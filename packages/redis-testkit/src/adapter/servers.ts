@@ -1,8 +1,7 @@
-import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { expectNeverClaimed, lockKey, type Tools, warmUp } from "../adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
-import { eventually, ignore, pass, shortMs } from "../timing.ts";
+import { ignore, pass, shortMs } from "../timing.ts";
 
 /** Makes the first claim the first command. Otherwise the identification of the server would load the script before. */
 const unverified = { verifyServer: false };
@@ -38,7 +37,7 @@ export function hangingServer({ server, connected }: Tools): void {
 }
 
 /** Tests a server that has not loaded the script. */
-export function serverWithoutScript({ server, connected, behindProxy }: Tools): void {
+export function serverWithoutScript({ server, connected }: Tools): void {
   test("every operation works after SCRIPT FLUSH", async () => {
     const forgetful = await server();
     const { node } = await connected(forgetful.port);
@@ -57,36 +56,4 @@ export function serverWithoutScript({ server, connected, behindProxy }: Tools): 
     const claims = ["a", "b"].map((name) => node.acquire(acquireRequest(name, { resources: [name] })));
     expect(await Promise.all(claims)).toEqual([8, 8].map((fence) => ({ granted: true, fence })));
   });
-
-  test("acquire() does not send the script after timeoutMs", async () => {
-    const { redis: cold, network, node } = await behindProxy(unverified);
-    network.stall("replies");
-    const acquired = node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
-    ignore(acquired);
-    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
-    await pass(shortMs);
-    await network.start();
-    await expect(acquired).rejects.toThrow("timed out");
-    await expectNeverClaimed(cold.command);
-  });
-
-  test("acquire() does not send the script after its release, if another client has loaded the script meanwhile", async () => {
-    const { redis: cold, network, node } = await behindProxy(unverified);
-    network.stall("replies");
-    const acquired = node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
-    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
-    await warmUp(await connected(cold.port));
-    const before = await callsOf(cold, "evalsha");
-    const released = node.release(releaseRequest("alice"));
-    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(before + 1));
-    await network.start();
-    await expect(acquired).rejects.toThrow("timed out");
-    expect(await released).toEqual({ released: false });
-    await expectNeverClaimed(cold.command);
-  });
-}
-
-async function callsOf({ command }: RedisServer, name: string): Promise<number> {
-  const stats = String(await command("INFO", "commandstats"));
-  return Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
 }
