@@ -381,16 +381,6 @@ describe("lost connections", () => {
     await proxy.start();
     expect(await released).toEqual({ released: true });
   });
-
-  test("acquire() works again after the server has ended the connections of the pool", async () => {
-    const own = poolWith({ connectionLimit: 1 });
-    const far = mysqlNode(own, { table });
-    await claim(far, "a");
-    const [[{ id }]] = (await own.query("SELECT CONNECTION_ID() AS id")) as unknown as [[{ id: number }]];
-    await pool.query(`KILL ${id}`);
-    await claim(far, "b").catch(() => {});
-    expect((await claim(far, "b")).granted).toBe(false);
-  });
 });
 
 describe("errors", () => {

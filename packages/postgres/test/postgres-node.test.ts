@@ -155,17 +155,6 @@ describe("clients", () => {
     await small.end();
     await sql.end();
   });
-
-  test("acquire() closes no connection because of a denial or an error of a statement", async () => {
-    const own = new pg.Pool({ connectionString, max: 1 });
-    await expect(nodeOver(own, { table: "missing" }).acquire(claim("alice", "r"))).rejects.toThrow(ConfigurationError);
-    const { rows } = await own.query("SELECT pg_backend_pid() AS pid");
-    const node = nodeOver(own);
-    await node.acquire(claim("alice", "r"));
-    await node.acquire(claim("bob", "r"));
-    expect((await own.query("SELECT pg_backend_pid() AS pid")).rows).toEqual(rows);
-    await own.end();
-  });
 });
 
 test("acquire() rejects, and the process lives on, when the server ends a connection in the packet that opens it", async () => {
@@ -402,24 +391,6 @@ describe("errors", () => {
       await expect(failed).rejects.not.toThrow("secret");
       await wrong.end();
     }
-  });
-
-  test("acquire() locks in a database whose transactions are serializable by default", async () => {
-    const strict = new pg.Pool({ connectionString, options: "-c default_transaction_isolation=serializable" });
-    const redlock = new Redlock([nodeOver(strict)], { waitTimeoutMs: 60_000 });
-    let inside = 0;
-    const work = async (index: number): Promise<void> => {
-      for (let round = 0; round < 5; round++) {
-        await redlock.using(index % 2 ? "a" : ["a", "b"], async () => {
-          expect(++inside).toBe(1);
-          await new Promise(setImmediate);
-          inside--;
-        });
-      }
-    };
-    await Promise.all([0, 1, 2, 3].map(work));
-    await redlock.close();
-    await strict.end();
   });
 });
 
