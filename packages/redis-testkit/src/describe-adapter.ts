@@ -6,7 +6,6 @@ import {
   fullSocket,
   lostConnection,
   notConnected,
-  refusedClaim,
   releaseWhileNotConnected,
 } from "./adapter/connections.ts";
 import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
@@ -28,7 +27,6 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a connection that is lost", () => {
       lostConnection(tools);
-      refusedClaim(tools);
       connectionLostForGood(tools);
       firstClaimLost(tools);
       fullSocket(tools);
