@@ -34,7 +34,7 @@ for (const checked of checks) {
   reports.push(report);
 }
 const failed = reports.filter(({ problems }) => problems.length > 0).length + (run ? 0 : 1);
-console.log(`\n${table(reports)}\n\n${reports.length + 1 - failed} passed, ${failed} failed`);
+console.log(`\n${table(reports)}\n${reports.length + 1 - failed} passed, ${failed} failed`);
 if (failed > 0) process.exitCode = 1;
 
 async function check(each: Search): Promise<Report> {

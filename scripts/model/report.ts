@@ -1,3 +1,4 @@
+import { markdownTable } from "../lib/markdown.ts";
 import type { Run } from "./output.ts";
 import type { Search } from "./searches.ts";
 import type { Result } from "./spin.ts";
@@ -45,9 +46,7 @@ export function table(reports: readonly Report[]): string {
   const rows = reports.map(({ search, result, problems }) => {
     const verdict = problems.length > 0 ? "**FAILED**" : search.expects === "holds" ? "holds" : "run found";
     const figures = [result.states, result.transitions, result.depth].map((figure) => figure.toLocaleString("en"));
-    return `| ${[search.title, ...figures, result.seconds.toFixed(1), verdict].join(" | ")} |`;
+    return [search.title, ...figures, result.seconds.toFixed(1), verdict];
   });
-  const heading =
-    "| model | states | transitions | depth | seconds | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |";
-  return [heading, ...rows].join("\n");
+  return markdownTable(["model", "states", "transitions", "depth", "seconds", "verdict"], rows);
 }
