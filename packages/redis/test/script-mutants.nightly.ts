@@ -11,7 +11,7 @@ import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts
 import { connectionOver } from "./connection.ts";
 import { editedScripts } from "./edited-scripts.ts";
 import { anyHistory, differenceIn } from "./script-histories.ts";
-import { blindClaims, nodeMutants, pathMutants, sharingMutants, twoSteps } from "./script-mutants.ts";
+import { histories, scriptMutants, twoSteps } from "./script-mutants.ts";
 
 const server = await startRedisServer();
 const [client, rivalClient] = [0, 1].map(() => new Redis(server.port, { lazyConnect: true })) as [Redis, Redis];
@@ -66,7 +66,7 @@ let lastLook: Promise<string | null> = Promise.resolve(null);
  * so that several clients are certain to find the resource free.
  */
 function inTwoSteps(connection: RedisConnection): RedisConnection {
-  const blind = withEdits(blindClaims)(connection);
+  const blind = withEdits(twoSteps.edits)(connection);
   return {
     ...connection,
     async runScript(command, script, call) {
@@ -84,20 +84,18 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
   };
 }
 
-const brokenNodes: readonly BrokenNode[] = [
-  ...[...nodeMutants, ...sharingMutants].map(({ fault, caughtBy, edits }) => ({
-    fault,
-    caughtBy,
-    create: () => subjectOver(withEdits(edits)),
-  })),
-  { ...twoSteps, create: () => subjectOver(inTwoSteps) },
-];
+const brokenNodes: readonly BrokenNode[] = scriptMutants
+  .filter(({ statement }) => statement !== histories)
+  .map(({ fault, statement, edits }) => ({ fault, caughtBy: statement, create: () => subjectOver(withEdits(edits)) }));
 
 describeBrokenNodes("the lock script on a real server", {
   create: () => subjectOver(),
   noServer: "outages are not what a script can get wrong",
   noOtherProcess: "the process of a client is not what a script can get wrong",
-  brokenNodes,
+  brokenNodes: [
+    ...brokenNodes,
+    { fault: twoSteps.fault, caughtBy: twoSteps.statement, create: () => subjectOver(inTwoSteps) },
+  ],
 });
 
 describe("random histories", () => {
@@ -105,20 +103,23 @@ describe("random histories", () => {
   beforeAll(() => subscriber.connect());
   afterAll(() => subscriber.disconnect());
 
-  test.each(pathMutants)("catch a script that $fault", async ({ edits }) => {
-    const stage = { client, subscriber, wrap: withEdits(edits), isCluster: false };
-    let difference: string | undefined;
-    const outcome = await fc.check(
-      fc.asyncProperty(anyHistory, async (history) => {
-        difference = await differenceIn(history, stage);
-        return difference === undefined;
-      }),
-      { numRuns: 2_000, seed: fuzzSeed, endOnFailure: true },
-    );
-    expect(outcome.failed).toBe(true);
+  test.each(scriptMutants.filter(({ statement }) => statement === histories))(
+    "catch a script that $fault",
+    async ({ edits }) => {
+      const stage = { client, subscriber, wrap: withEdits(edits), isCluster: false };
+      let difference: string | undefined;
+      const outcome = await fc.check(
+        fc.asyncProperty(anyHistory, async (history) => {
+          difference = await differenceIn(history, stage);
+          return difference === undefined;
+        }),
+        { numRuns: 2_000, seed: fuzzSeed, endOnFailure: true },
+      );
+      expect(outcome.failed).toBe(true);
 
-    // A script with a syntax error would also differ.
-    expect(difference).toMatch(/ in general, (common|batch) /);
-    expect(difference).not.toMatch(/attempt to|user_script/);
-  });
+      // A script with a syntax error would also differ.
+      expect(difference).toMatch(/ in general, (common|batch) /);
+      expect(difference).not.toMatch(/attempt to|user_script/);
+    },
+  );
 });
