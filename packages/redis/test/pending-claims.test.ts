@@ -1,6 +1,7 @@
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
-import { timersOf } from "@holdfast/testkit";
+import { fuzzSeed, timersOf } from "@holdfast/testkit";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type RedisConnection, redisNode } from "../src/index.ts";
 
@@ -21,6 +22,8 @@ interface Claim {
   mark(): string;
   /** Lets the server grant it, or answer otherwise. */
   answer(answer?: number): Promise<void>;
+  /** Lets the client fail it. */
+  fail(): Promise<void>;
   /** The error of the claim; undefined if it is granted or pending. */
   error(): string | undefined;
 }
@@ -51,12 +54,19 @@ function pending({ settlesInTime = false } = {}) {
       error = message;
     });
     await sending();
-    const { marks, answer } = sent.at(-1) as (typeof sent)[number];
-    const answered = async (value = 0) => {
-      answer(value);
-      await advance(0);
+    const { marks, answer, fail } = sent.at(-1) as (typeof sent)[number];
+    return {
+      mark: () => shown(marks),
+      answer: async (value = 0) => {
+        answer(value);
+        await advance(0);
+      },
+      fail: async () => {
+        fail(new Error("Command timed out"));
+        await advance(0);
+      },
+      error: () => error,
     };
-    return { mark: () => shown(marks), answer: answered, error: () => error };
   };
   /** Gives up all claims of an owner. Returns whether that was sent to the server, which may have some. */
   const giveUp = async (owner: string): Promise<boolean> => {
@@ -69,12 +79,6 @@ function pending({ settlesInTime = false } = {}) {
 }
 
 const marksOf = (claims: readonly Claim[]) => claims.map(({ mark }) => mark()).join("");
-
-async function claimAll(claim: (owner: string) => Promise<Claim>, owners: readonly string[]): Promise<Claim[]> {
-  const claims: Claim[] = [];
-  for (const owner of owners) claims.push(await claim(owner));
-  return claims;
-}
 
 describe("release()", () => {
   test("is sent before no acquire() of its owner, however soon after the first connection it is called", async () => {
@@ -100,74 +104,35 @@ describe("release()", () => {
     }
   });
 
-  test("gives up exactly the claims of the owner, wherever they are among the others", async () => {
-    for (const [owner, marks] of Object.entries({ first: "x...", middle: ".xx.", last: "...x" })) {
+  test("gives up exactly the unanswered claims of its owner, whatever has ended before", async () => {
+    const owners = ["alice:abc", "bob:abc", "bc", "c", ...["0", "1"].map((digit) => digit.repeat(32))];
+    const anyStep = fc.record({
+      kind: fc.constantFrom("claim", "claim", "extend", "extend", "grant", "nonsense", "fail", "give up"),
+      pick: fc.nat(29),
+    });
+    const runs = fc.asyncProperty(fc.array(anyStep, { minLength: 20, maxLength: 40 }), async (steps) => {
       const { claim, giveUp } = pending();
-      const claims = await claimAll(claim, ["first", "middle", "middle", "last"]);
-      for (const _ of [1, 2]) expect(await giveUp(owner)).toBe(true);
-      expect(marksOf(claims)).toBe(marks);
-    }
-  });
-
-  test("leaves owners with the same last characters alone", async () => {
-    const { claim, giveUp } = pending();
-    const claims = await claimAll(claim, ["alice:abc", "bob:abc", "bc", "c"]);
-    await giveUp("abc");
-    expect(marksOf(claims)).toBe("....");
-    await giveUp("bob:abc");
-    expect(marksOf(claims)).toBe(".x..");
-    for (const owner of ["bc", "c"]) await giveUp(owner);
-    expect(marksOf(claims)).toBe(".xxx");
-    await claims[1]?.answer();
-    await giveUp("alice:abc");
-    expect(marksOf(claims)).toBe("xxxx");
-  });
-
-  test("gives up a claim after each ending of a claim of another owner", async () => {
-    const endings: ((call: ReturnType<typeof pending>["sent"][number]) => void)[] = [
-      ({ answer }) => answer(5),
-      ({ answer }) => answer(Number.NaN), // not an answer
-      ({ fail }) => fail(new Error("READONLY")),
-    ];
-    for (const end of endings) {
-      const { claim, giveUp, sent } = pending();
-      const [, other] = await claimAll(claim, ["alice", "bob"]);
-      end(sent[0] as (typeof sent)[number]);
-      await advance(0);
-      await giveUp("bob");
-      expect(other?.mark()).toBe("x");
-    }
-  });
-
-  test("gives up the remaining claims of an owner after one has been answered", async () => {
-    for (const [answered, marks] of [".xx", "x.x", "xx."].entries()) {
-      const { claim, giveUp } = pending();
-      const claims = [await claim("alice"), await claim("alice", longMs, true), await claim("alice", longMs, true)];
-      await claims[answered]?.answer();
-      await giveUp("alice");
-      expect(marksOf(claims)).toBe(marks);
-    }
-  });
-
-  test.each([
-    [0, 1, 2],
-    [2, 1, 0],
-    [1, 0, 2],
-    [1, 2, 0],
-    [0, 2, 1],
-  ])("finds later claims, and no answered one, in whatever order they are answered: %i, %i, %i", async (...order) => {
-    const { claim, giveUp } = pending();
-    const owners = ["a:bcd", "b:bcd", "c:bcd"];
-    const claims = await claimAll(claim, owners);
-    for (const index of order) {
-      await claims[index]?.answer();
-      const added = await claim("d:bcd");
-      await giveUp("d:bcd");
-      expect(added.mark()).toBe("x");
-      await added.answer();
-    }
-    for (const owner of owners) expect(await giveUp(owner)).toBe(true);
-    expect(marksOf(claims)).toBe("...");
+      const claims: { owner: string; claim: Claim; isPending: boolean; isGivenUp: boolean }[] = [];
+      for (const { kind, pick } of steps) {
+        const owner = owners[pick % owners.length] as string;
+        const waiting = claims.filter(({ isPending }) => isPending);
+        const one = waiting[pick % waiting.length];
+        if (kind === "claim" || kind === "extend") {
+          const made = await claim(owner, longMs, kind === "extend");
+          claims.push({ owner, claim: made, isPending: true, isGivenUp: false });
+        } else if (kind === "give up") {
+          expect(await giveUp(owner)).toBe(true);
+          for (const each of waiting) each.isGivenUp ||= each.owner === owner;
+        } else if (one !== undefined) {
+          if (kind === "fail") await one.claim.fail();
+          else await one.claim.answer(kind === "grant" ? 5 : Number.NaN);
+          Object.assign(one, { isPending: false, isGivenUp: one.isGivenUp || kind === "fail" });
+        }
+        const marks = claims.map(({ isGivenUp }) => (isGivenUp ? "x" : ".")).join("");
+        expect(marksOf(claims.map((each) => each.claim))).toBe(marks);
+      }
+    });
+    await fc.assert(runs, { seed: fuzzSeed });
   });
 });
 
@@ -235,10 +200,9 @@ describe("a claim", () => {
 
   test("that its client has failed is given up, as the client may send it again, and needs no timer", async () => {
     const timers = timersOf("src/pending-claims.ts");
-    const { claim, sent } = pending();
+    const { claim } = pending();
     const alice = await claim("alice", 100);
-    sent[0]?.fail(new Error("Command timed out"));
-    await advance(0);
+    await alice.fail();
     expect([alice.mark(), alice.error()]).toEqual(["x", "Command timed out"]);
     await advance(5_000);
     expect(timers.pending.size).toBe(0);
