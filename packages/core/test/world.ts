@@ -1,6 +1,7 @@
-import { type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
+import { type Lock, type Observer, Redlock, type RedlockOptions } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import { expect } from "vitest";
 
 /** Nodes named a, b, c, … behind faulty networks, and a client of all of them, on one virtual clock. */
 export interface World {
@@ -19,6 +20,8 @@ export interface World {
   otherClient(options?: RedlockOptions): Redlock;
   /** Returns the names of the nodes on which the resource is held. */
   heldOn(resource: string): Promise<string[]>;
+  /** Lets time pass, and expects that no claim of the resource and no timer is left. */
+  expectNothingLeft(afterMs?: number, resource?: string): Promise<void>;
 }
 
 /** Creates a world. By default, a node has 50 ms to reply, whatever the ttl. */
@@ -35,6 +38,10 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
     if (node === undefined) throw new Error(`no node ${name}`);
     return node;
   };
+  const heldOn = async (resource: string): Promise<string[]> => {
+    const views = await Promise.all(inner.map((node) => node.inspect(resource)));
+    return inner.filter((_, index) => views[index]?.owner != null).map(({ name }) => name);
+  };
   return {
     clock,
     nodes,
@@ -47,9 +54,10 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
     redlock,
     events,
     otherClient: (otherOptions = {}) => new Redlock(inner, { clock, nodeTimeoutMs: 50, ...otherOptions }),
-    heldOn: async (resource) => {
-      const views = await Promise.all(inner.map((node) => node.inspect(resource)));
-      return inner.filter((_, index) => views[index]?.owner != null).map(({ name }) => name);
+    heldOn,
+    async expectNothingLeft(afterMs = 0, resource = "r") {
+      if (afterMs > 0) await clock.advance(afterMs);
+      expect({ heldOn: await heldOn(resource), timers: clock.pendingTimers }).toEqual({ heldOn: [], timers: 0 });
     },
   };
 }
@@ -68,6 +76,12 @@ function recorder(events: World["events"]): Observer {
   return Object.fromEntries(
     names.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
   );
+}
+
+/** Creates a world whose client has a lock on `r`. */
+export async function held(nodeCount: number, options?: RedlockOptions): Promise<World & { readonly lock: Lock }> {
+  const it = world(nodeCount, options);
+  return { ...it, lock: await it.clock.until(it.redlock.acquire("r")) };
 }
 
 /** Counts the watches of these nodes that are open. */

@@ -146,8 +146,7 @@ describe("campaign()", () => {
     expect(await all.heldOn("jobs")).toEqual([]);
     await all.clock.until(ended);
     expect(seen[1]?.signal.reason).toMatchObject({ reason: "stopped" });
-    expect(await all.heldOn("jobs")).toEqual([]);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft(0, "jobs");
   });
 
   it("campaign() resigns when its loop throws, and the error reaches the caller", async () => {
@@ -156,8 +155,7 @@ describe("campaign()", () => {
       for await (const _ of election(all.redlock, "jobs").campaign()) throw new Error("out of paper");
     };
     await expect(run()).rejects.toThrow("out of paper");
-    expect(await all.heldOn("jobs")).toEqual([]);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft(0, "jobs");
   });
 
   it("campaign() yields nothing if its signal has aborted, or aborts when the term begins", async () => {
@@ -192,8 +190,7 @@ describe("campaign()", () => {
     expect(await all.heldOn("jobs")).toEqual(["a", "b", "c"]);
     finish();
     await all.clock.until(ended);
-    expect(await all.heldOn("jobs")).toEqual([]);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft(0, "jobs");
   });
 
   it("campaign() releases the lock of a body that does not finish after an abort, no later than its ttl", async () => {
@@ -203,9 +200,7 @@ describe("campaign()", () => {
     const { value: term } = await all.clock.until(terms.next());
     stop.abort();
     expect(term?.signal.reason).toMatchObject({ reason: "stopped" });
-    await all.clock.advance(ttlMs);
-    expect(await all.heldOn("jobs")).toEqual([]);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft(ttlMs, "jobs");
     expect(await all.clock.until(terms.next())).toEqual({ done: true, value: undefined });
   });
 
@@ -215,9 +210,7 @@ describe("campaign()", () => {
     const { value: term } = await election(all.redlock, "jobs").campaign({ signal: stop.signal }).next();
     term?.signal.addEventListener("abort", () => void term.resign());
     stop.abort();
-    await all.clock.advance(100);
-    expect(await all.heldOn("jobs")).toEqual([]);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft(100, "jobs");
   });
 
   it("campaign() leaves nothing behind whenever it is stopped", { timeout: 30_000 }, async () => {

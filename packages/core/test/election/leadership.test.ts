@@ -118,7 +118,7 @@ describe("observe()", () => {
     expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
     stop();
     await all.clock.advance(0);
-    expect(all.clock.pendingTimers).toBe(0);
+    await all.expectNothingLeft();
   });
 
   it("observe() looks once for each claim's end while a leader leads, and each second without notifications", async () => {

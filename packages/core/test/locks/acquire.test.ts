@@ -1,8 +1,6 @@
 import { LockHeldError, QuorumUnreachableError, Redlock, WaitTimeoutError } from "@holdfast/core";
-import type { AcquireRequest } from "@holdfast/core/node";
-import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, held, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
@@ -53,25 +51,12 @@ describe("early settling", () => {
 
 describe("AcquireRequest.servers", () => {
   it("acquire() passes the same map to all nodes of a Redlock, and a different one for another Redlock", async () => {
-    const maps: unknown[] = [];
-    const nodes = ["a", "b", "c"].map((name) => {
-      const node = memoryNode({ name });
-      return {
-        ...node,
-        name,
-        acquire: (request: AcquireRequest) => {
-          maps.push(request.servers);
-          return node.acquire(request);
-        },
-      };
-    });
-    const redlock = new Redlock(nodes);
-    await (await redlock.acquire("r")).release();
-    await (await redlock.acquire("s")).release();
-    expect(maps[0]).toBeInstanceOf(Map);
-    expect(new Set(maps).size).toBe(1);
-    await (await new Redlock(nodes).acquire("r")).release();
-    expect(new Set(maps).size).toBe(2);
+    const { redlock, clock, nodes } = world(3);
+    for (const name of ["r", "s"]) await redlock.acquire(name);
+    const maps = () => new Set(nodes.flatMap((node) => node.callsOf("acquire").map(({ request }) => request.servers)));
+    expect([...maps()]).toEqual([expect.any(Map)]);
+    await new Redlock(nodes, { clock }).acquire("t");
+    expect(maps().size).toBe(2);
   });
 });
 
@@ -106,8 +91,7 @@ describe("validity (S2)", () => {
 
 describe("two clocks (S3)", () => {
   it("remainingMs() shrinks while the machine is suspended and the monotonic clock stands still", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock } = await held(3);
     clock.suspend(4000);
     expect(lock.remainingMs()).toBeCloseTo(9898 - 4000, 3);
     clock.suspend(6000);
@@ -116,8 +100,7 @@ describe("two clocks (S3)", () => {
   });
 
   it("remainingMs() does not grow when the wall clock is set back", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock } = await held(3);
     await clock.advance(4000);
     clock.stepWall(-3_600_000);
     expect(lock.remainingMs()).toBeCloseTo(9898 - 4000, 3);
@@ -126,8 +109,7 @@ describe("two clocks (S3)", () => {
   });
 
   it("signal is one object, however often it is read", async () => {
-    const { redlock } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock } = await held(3);
     const { signal } = lock;
     expect(lock.signal === signal).toBe(true);
   });
@@ -204,12 +186,11 @@ describe("deadlines (S6)", () => {
     ["rejects with nothing", { reject: undefined }],
     ["rejects with something unprintable", { reject: Object.create(null) }],
   ])("acquire() settles by its deadline when every node %s", async (_, fault) => {
-    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 300 });
+    const { redlock, clock, nodes, expectNothingLeft } = world(3, { waitTimeoutMs: 300 });
     for (const node of nodes) node.fault = () => fault;
     await expect(clock.until(redlock.acquire("r"))).rejects.toThrow(QuorumUnreachableError);
     expect(clock.monotonicMs()).toBeLessThanOrEqual(300 + 50);
-    await clock.advance(10_000);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(10_000);
   });
 
   it("acquire() succeeds after a stall longer than the node timeout if the replies had already arrived", async () => {
@@ -258,30 +239,25 @@ describe("errors", () => {
   it("acquire() rejects with different errors for a held resource and a missing quorum, with details", async () => {
     const { redlock, clock, inner, otherClient, node } = world(5, { waitTimeoutMs: 0 });
     const other = await otherClient().acquire("invoice:42");
-    const held = await clock.until(redlock.acquire("invoice:42").catch((error: unknown) => error));
+    const held: LockHeldError = await clock.until(redlock.acquire("invoice:42").catch((error) => error));
     expect(held).toBeInstanceOf(LockHeldError);
     expect(held).toMatchObject({ code: "LOCK_HELD", resources: ["invoice:42"] });
-    expect((held as Error).message).toMatch(/^could not lock invoice:42: another owner holds it; 0 of 5 nodes/);
+    expect(held.message).toMatch(/^could not lock invoice:42: another owner holds it; 0 of 5 nodes/);
 
     await other.release();
     await inner[4]?.acquire(claimOf("other", "invoice:42"));
     node("b").fault = () => hang;
     node("c").fault = () => ({ reject: new Error("connect ECONNREFUSED") });
     node("d").fault = () => hang;
-    const unreachable = await clock.until(redlock.acquire("invoice:42").catch((error: unknown) => error));
+    const unreachable: QuorumUnreachableError = await clock.until(redlock.acquire("invoice:42").catch((error) => error));
     expect(unreachable).toBeInstanceOf(QuorumUnreachableError);
-    expect((unreachable as Error).message).toBe(
+    expect(unreachable.message).toBe(
       "could not lock invoice:42: 1 of 5 nodes granted, 3 needed; b timed out after 50 ms, " +
         "c failed: connect ECONNREFUSED, d timed out after 50 ms, " +
         "e denied (held by another owner for up to 10000 ms more)",
     );
-    expect((unreachable as QuorumUnreachableError).outcomes.map(({ node, kind }) => `${node} ${kind}`)).toEqual([
-      "a granted",
-      "b failed",
-      "c failed",
-      "d failed",
-      "e denied",
-    ]);
+    const kinds = unreachable.outcomes.map(({ node, kind }) => `${node} ${kind}`).join(", ");
+    expect(kinds).toBe("a granted, b failed, c failed, d failed, e denied");
   });
 
   it("acquire() reports how long it waited and how often it tried", async () => {

@@ -1,7 +1,7 @@
 import { Redlock, RedlockClosedError } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, held, world } from "../world.ts";
 
 describe("close()", () => {
   it("close() aborts `closed` at once", async () => {
@@ -64,7 +64,7 @@ describe("close()", () => {
   });
 
   it("close() rejects waiting calls, which leave no claim behind", async () => {
-    const { redlock, clock, inner, heldOn } = world(3);
+    const { redlock, clock, inner, expectNothingLeft } = world(3);
     for (const node of inner) await node.acquire(claimOf("other", "r"));
     const waiting = redlock.acquire("r").catch((error: unknown) => error);
     const behind = redlock.acquire("r").catch((error: unknown) => error);
@@ -76,9 +76,7 @@ describe("close()", () => {
     }
     await clock.until(closing);
     for (const node of inner) await node.release({ ...claimOf("other", "r") });
-    await clock.advance(1_000);
-    expect(await heldOn("r")).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(1_000);
   });
 
   it("close() releases an attempt that wins meanwhile, and its call rejects", async () => {
@@ -93,8 +91,7 @@ describe("close()", () => {
   });
 
   it("close() refuses later calls before anything is sent, and lets held locks be extended and released", async () => {
-    const { redlock, clock, nodes, heldOn } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock, nodes, heldOn } = await held(3);
     await clock.until(redlock.close());
     const callsBefore = nodes.flatMap(({ calls }) => calls).length;
     for (const call of [

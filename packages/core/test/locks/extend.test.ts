@@ -1,6 +1,6 @@
 import { LockLostError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, steal, world } from "../world.ts";
+import { claimOf, held, steal, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
@@ -12,8 +12,7 @@ async function forget(node: { inspect(r: string): Promise<{ owner: string | null
 
 describe("extension (S8)", () => {
   it("extend() restores the full ttl, measured from before the request was sent", async () => {
-    const { redlock, clock, nodes } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(5);
     await clock.advance(4000);
     for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 15 });
     await clock.until(lock.extend());
@@ -21,8 +20,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() succeeds once a quorum holds the lock, without waiting for more", async () => {
-    const { redlock, clock, nodes } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(5);
     for (const node of nodes.slice(0, 2)) node.fault = () => hang;
     await clock.advance(1000);
     await clock.until(lock.extend());
@@ -31,8 +29,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() loses the lock immediately when no quorum holds it, and releases it on all nodes", async () => {
-    const { redlock, clock, nodes, inner, heldOn, events } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, inner, heldOn, events } = await held(5);
     await steal(inner.slice(0, 3), "r", lock.owner);
     for (const node of nodes.slice(3)) node.fault = ({ method }) => (method === "extend" ? { replyMs: 20 } : undefined);
     const { signal } = lock;
@@ -51,8 +48,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() survives a minority of nodes with another owner", async () => {
-    const { redlock, clock, inner } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, inner } = await held(5);
     await steal(inner.slice(0, 2), "r", lock.owner);
     await clock.until(lock.extend());
     expect(lock.remainingMs()).toBeCloseTo(9898, 3);
@@ -60,15 +56,13 @@ describe("extension (S8)", () => {
   });
 
   it("extend() does not count a node that rejoins", async () => {
-    const { redlock, clock, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, inner } = await held(3);
     for (const node of inner.slice(0, 2)) await forget(node);
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "not-held" });
   });
 
   it("extend() does not count a rejoined node when it retries, but the next extension does", async () => {
-    const { redlock, clock, node, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node, inner } = await held(3);
     await forget(inner[1] as (typeof inner)[number]);
     node("c").fault = () => ({ reject: new Error("down") });
     const outcome = lock.extend().then(() => clock.monotonicMs());
@@ -82,8 +76,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() keeps a lock that all nodes lose one after another, as nodes rejoin", async () => {
-    const { redlock, clock, inner, heldOn, otherClient } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, inner, heldOn, otherClient } = await held(5);
     for (const node of inner) {
       await forget(node);
       expect(await clock.until(otherClient().tryAcquire("r"))).toBeNull();
@@ -95,8 +88,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() retries without spinning while nodes are merely unreachable", async () => {
-    const { redlock, clock, nodes, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, node } = await held(3);
     for (const each of nodes.slice(0, 2)) each.fault = () => ({ reject: new Error("down") });
     const pending = lock.extend();
     await clock.advance(5000);
@@ -109,8 +101,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() gives up when the validity ends", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, expectNothingLeft } = await held(3);
     for (const node of nodes) node.fault = () => hang;
     const error = await clock.until(lock.extend().catch((reason: unknown) => reason));
     expect(error).toMatchObject({ code: "LOCK_LOST", reason: "unreachable" });
@@ -119,21 +110,18 @@ describe("extension (S8)", () => {
     );
     expect(clock.monotonicMs()).toBeGreaterThan(9896);
     expect(clock.monotonicMs()).toBeLessThanOrEqual(9898);
-    await clock.advance(1000);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(1000);
   });
 
   it("extend() sends nothing once the validity has ended", async () => {
-    const { redlock, clock, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node } = await held(3);
     await clock.stall(9_950);
     await expect(clock.until(lock.extend())).rejects.toBeInstanceOf(LockLostError);
     expect(node("a").callsOf("extend")).toEqual([]);
   });
 
   it("extend() cannot revive a lock whose signal has aborted, even with replies to an earlier request", async () => {
-    const { redlock, clock, nodes } = world(3, { nodeTimeoutMs: 500 });
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(3, { nodeTimeoutMs: 500 });
     await clock.advance(9_800);
     for (const node of nodes) node.fault = () => ({ replyMs: 200 });
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "unreachable" });
@@ -142,8 +130,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() to less than the remaining ttl leaves the lock unchanged, on the nodes and locally", async () => {
-    const { redlock, clock, otherClient } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, otherClient } = await held(3);
     const validUntilMs = clock.monotonicMs() + lock.remainingMs();
     await clock.advance(100);
     await clock.until(lock.extend({ ttlMs: 1000 }));
@@ -170,8 +157,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() to a longer ttl outlasts an earlier, shorter extension that reaches the nodes later", async () => {
-    const { redlock, clock, nodes, otherClient } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, otherClient } = await held(3);
     await clock.advance(1000);
     for (const node of nodes) node.fault = () => ({ requestMs: 3000 });
     const shorter = lock.extend();
@@ -186,8 +172,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() names who has taken the lock, by label if there is one", async () => {
-    const { redlock, clock, nodes, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock, nodes, inner } = await held(3);
     for (const [index, node] of inner.entries()) {
       await node.release({ resources: ["r"], owner: lock.owner, timeoutMs: 50 });
       await node.acquire(claimOf(index === 0 ? "redis://user:s3cr3t@db" : `worker-7:${"0".repeat(32)}`, "r"));
@@ -203,8 +188,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() notices a loss immediately, even if an earlier extension is still in flight", async () => {
-    const { redlock, clock, nodes, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, inner } = await held(3);
     for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { lose: "request" } : undefined);
     void lock.extend().catch(() => {});
     await clock.advance(10);
@@ -215,8 +199,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() calls run one after another", async () => {
-    const { redlock, clock, nodes, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, node } = await held(3);
     for (const each of nodes) each.fault = () => ({ replyMs: 10 });
     await clock.until(Promise.all([lock.extend({ ttlMs: 20_000 }), lock.extend({ ttlMs: 30_000 })]));
     expect(
@@ -231,8 +214,7 @@ describe("extension (S8)", () => {
   });
 
   it("extend() rejects a bad ttl, an unknown option, and a released lock", async () => {
-    const { redlock, clock } = world(1);
-    const lock = await redlock.acquire("r");
+    const { lock, clock } = await held(1);
     await expect(lock.extend({ ttlMs: 0 })).rejects.toThrow(RangeError);
     await expect(lock.extend({ ttl: 500 } as never)).rejects.toThrow(
       "ttl is not an option of an extension: did you mean ttlMs?",
@@ -247,21 +229,18 @@ describe("extension (S8)", () => {
 
 describe("automatic extension", () => {
   it("acquire({ autoExtend: true }) keeps the lock until it is released", async () => {
-    const { redlock, clock, otherClient } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true });
+    const { lock, clock, otherClient, expectNothingLeft } = await held(3, { autoExtend: true });
     for (let minute = 0; minute < 10; minute++) {
       await clock.advance(60_000);
       expect(lock.remainingMs()).toBeGreaterThan(4000);
       expect(await clock.until(otherClient().tryAcquire("r"))).toBeNull();
     }
     await clock.until(lock.release());
-    await clock.advance(60_000);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(60_000);
   });
 
   it("autoExtend continues when extend() is called just before it is due", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true });
+    const { lock, clock, nodes } = await held(3, { autoExtend: true });
     for (const node of nodes) node.fault = () => ({ replyMs: 5 });
     await clock.advance(4_949);
     await clock.until(lock.extend({ ttlMs: 30_000 }));
@@ -271,16 +250,14 @@ describe("automatic extension", () => {
   });
 
   it("autoExtend notices that the machine was suspended for more than half of the validity", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true });
+    const { lock, clock } = await held(3, { autoExtend: true });
     clock.suspend(7_000);
     await clock.advance(1_000);
     expect(lock.remainingMs()).toBeGreaterThan(8_000);
   });
 
   it("autoExtend does not exceed maxHoldMs when its last retry succeeds late", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true, maxHoldMs: 12_000 });
+    const { lock, clock, nodes } = await held(3, { autoExtend: true, maxHoldMs: 12_000 });
     for (const node of nodes) node.fault = () => ({ reject: new Error("down") });
     await clock.advance(9_000);
     for (const node of nodes) node.fault = () => undefined;
@@ -291,8 +268,7 @@ describe("automatic extension", () => {
   });
 
   it("autoExtend ends the lock at maxHoldMs", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true, maxHoldMs: 25_000 });
+    const { lock, clock } = await held(3, { autoExtend: true, maxHoldMs: 25_000 });
     const { signal } = lock;
     await clock.advance(24_500);
     expect(signal.aborted).toBe(false);

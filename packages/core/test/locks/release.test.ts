@@ -1,7 +1,7 @@
 import { QuorumUnreachableError } from "@holdfast/core";
 import type { AcquireRequest } from "@holdfast/core/node";
 import { describe, expect, it } from "vitest";
-import { claimOf, steal, type World, world } from "../world.ts";
+import { claimOf, held, steal, world, type World } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
@@ -12,42 +12,36 @@ function travels(it: World, name: string, faults: Readonly<Record<string, object
 
 describe("release (S9)", () => {
   it("release() frees all nodes, and settles when a quorum has replied", async () => {
-    const { redlock, clock, node, heldOn } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node, heldOn, expectNothingLeft } = await held(3);
     node("c").fault = () => ({ replyMs: 40 });
     await clock.until(lock.release());
     expect(clock.monotonicMs()).toBe(0);
     expect(await heldOn("r")).toEqual([]);
     expect(lock.remainingMs()).toBe(0);
     expect(lock.signal.aborted).toBe(false);
-    await clock.advance(50);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(50);
   });
 
   it("release() can be repeated, and sends nothing once it was confirmed", async () => {
-    const { redlock, clock, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node } = await held(3);
     await clock.until(Promise.all([lock.release(), lock.release()]));
     await clock.until(lock.release());
     expect(node("a").callsOf("release")).toHaveLength(1);
   });
 
   it("release() of an expired lock resolves immediately and releases on all nodes, even if they hang", async () => {
-    const { redlock, clock, nodes, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, node, expectNothingLeft } = await held(3);
     await clock.advance(9_950);
     for (const each of nodes) each.fault = () => hang;
     const before = clock.monotonicMs();
     await clock.until(lock.release());
     expect(clock.monotonicMs()).toBe(before);
     expect(node("a").callsOf("release")).not.toEqual([]);
-    await clock.advance(100);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(100);
   });
 
   it("release() rejects when too few nodes reply, and a second call frees the rest", async () => {
-    const { redlock, clock, nodes, heldOn } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, heldOn } = await held(3);
     for (const each of nodes.slice(1)) each.fault = () => ({ reject: new Error("down") });
     const error = await clock.until(lock.release().catch((reason: unknown) => reason));
     expect(error).toBeInstanceOf(QuorumUnreachableError);
@@ -60,8 +54,7 @@ describe("release (S9)", () => {
   });
 
   it("release() rejects again when it is repeated while too few nodes reply", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(3);
     for (const each of nodes) each.fault = () => hang;
     for (const endMs of [50, 100]) {
       await expect(clock.until(lock.release())).rejects.toThrow(
@@ -72,8 +65,7 @@ describe("release (S9)", () => {
   });
 
   it("release() resolves when the lock expires before a quorum replies", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(3);
     await clock.advance(9_870);
     for (const each of nodes) each.fault = () => hang;
     await clock.until(lock.release());
@@ -81,8 +73,7 @@ describe("release (S9)", () => {
   });
 
   it("release() resolves immediately when it is repeated after a failure and the end of the lock", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(3);
     for (const each of nodes) each.fault = () => hang;
     await expect(clock.until(lock.release())).rejects.toThrow(QuorumUnreachableError);
     await clock.advance(10_000);
@@ -91,8 +82,7 @@ describe("release (S9)", () => {
   });
 
   it("release() undoes an extension that reaches a node later", async () => {
-    const { redlock, clock, node, nodes, heldOn, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node, nodes, heldOn, inner, expectNothingLeft } = await held(3);
     for (const each of nodes) each.fault = ({ method }) => (method === "extend" ? { requestMs: 30 } : undefined);
     const extension = lock.extend().catch((reason: unknown) => reason);
     await clock.advance(10);
@@ -104,8 +94,7 @@ describe("release (S9)", () => {
     expect(await heldOn("r")).toEqual([]);
     expect(node("a").callsOf("release")).toHaveLength(2);
     expect((await inner[0]?.inspect("r"))?.owner).toBeNull();
-    await clock.advance(100);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(100);
   });
 
   it("Lock[Symbol.asyncDispose]() releases, and a failing release does not hide the error of the block", async () => {
@@ -126,8 +115,7 @@ describe("release (S9)", () => {
   });
 
   it("release() resolves when another owner holds all nodes, and leaves its claims alone", async () => {
-    const { redlock, clock, inner } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, inner } = await held(3);
     await steal(inner, "r", lock.owner);
     await clock.until(lock.release());
     for (const each of inner) expect((await each.inspect("r")).owner).toBe("thief");
@@ -146,10 +134,8 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
   }
 
   /** Returns the number of release requests to c after this time, and expects that no claim or timer is left. */
-  async function releasesOfC({ clock, node, heldOn }: World, afterMs: number): Promise<number> {
-    await clock.advance(afterMs);
-    expect(await heldOn("r")).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
+  async function releasesOfC({ node, expectNothingLeft }: World, afterMs: number): Promise<number> {
+    await expectNothingLeft(afterMs);
     return node("c").callsOf("release").length;
   }
 
@@ -214,7 +200,7 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
   });
 
   it("release() undoes a grant that arrives after the end of the lock, although it got no permit until then", async () => {
-    const { redlock, clock, nodes, node, inner } = world(3, { ttlMs: 200 });
+    const { redlock, clock, nodes, node, inner, expectNothingLeft } = world(3, { ttlMs: 200 });
     const names = Array.from({ length: 900 }, (_, index) => `other ${index}`);
     const others = await clock.until(Promise.all(names.map((name) => redlock.acquire(name))));
     node("c").fault = () => ({ requestMs: 300 });
@@ -226,8 +212,7 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
     await clock.advance(100);
     expect(sent()).toEqual(["acquire", "release"]);
     expect((await inner[2]?.inspect("r"))?.owner).toBeNull();
-    await clock.advance(1_000);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(1_000);
   });
 
   it("release() sends a second request to a node that grants a higher fence than proposed", async () => {

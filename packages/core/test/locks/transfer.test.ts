@@ -9,7 +9,7 @@ import {
 } from "@holdfast/core";
 import { FaultyNode } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { type World, world } from "../world.ts";
+import { held, type World, world } from "../world.ts";
 
 const withinMs = 5_000;
 
@@ -87,16 +87,14 @@ describe("transfer()", () => {
   });
 
   it("release() in a listener of the signal does not free what is being transferred", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     lock.signal.addEventListener("abort", () => void lock.release());
     await it.clock.until(lock.transfer());
     expect(it.nodes.flatMap((node) => node.callsOf("release"))).toEqual([]);
   });
 
   it("an extension that arrives after the adoption changes nothing", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     for (const node of it.nodes) node.fault = ({ method }) => (method === "extend" ? { requestMs: 30 } : undefined);
     const extension = errorOf(it, lock.extend({ ttlMs: 60_000 }));
     await it.clock.advance(1);
@@ -110,8 +108,7 @@ describe("transfer()", () => {
   });
 
   it("transfer() releases both owners when too few nodes grant it (S4)", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     it.node("b").fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : undefined);
     it.node("c").fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
     const error = await errorOf(it, lock.transfer({ withinMs }));
@@ -126,8 +123,7 @@ describe("transfer()", () => {
   });
 
   it("transfer() of a lock that the nodes no longer hold rejects as the lock is lost", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     for (const node of it.inner) await node.release({ resources: ["r"], owner: lock.owner, timeoutMs: 50 });
     const thief = await it.clock.until(it.otherClient().acquire("r"));
     const error = await errorOf(it, lock.transfer());
@@ -160,8 +156,7 @@ describe("transfer()", () => {
 
   it("transfer() rejects if the validity of the lock ends before the nodes have replied", async () => {
     for (const travel of [{ requestMs: 9 }, { replyMs: 8 }]) {
-      const it = world(3, { ttlMs: 1_000 });
-      const lock = await it.clock.until(it.redlock.acquire("r"));
+      const { lock, ...it } = await held(3, { ttlMs: 1_000 });
       await it.clock.advance(980); // 12 ms allow for drift
       for (const node of it.nodes) node.fault = ({ method }) => (method === "acquire" ? travel : undefined);
       expect(await errorOf(it, lock.transfer({ withinMs }))).toMatchObject({
@@ -181,8 +176,7 @@ describe("transfer()", () => {
   });
 
   it("transfer() refuses bad options, and leaves the lock as it was", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     const cases: [object, RegExp][] = [
       [{ within: 1_000 }, /^within is not an option of a transfer: did you mean withinMs\?$/],
       [{ withinMs: 0.5 }, /^withinMs must be a positive integer, not 0.5$/],
@@ -560,8 +554,7 @@ describe("adopt()", () => {
     expect(await closing).toMatchObject({ code: "CLOSED" });
     expect(await errorOf(it, it.redlock.adopt(ticket))).toMatchObject({ code: "CLOSED" });
     await it.clock.advance(10_000); // the question has extended the ticket by the ttl
-    expect(await it.heldOn("r")).toEqual([]);
-    expect(it.clock.pendingTimers).toBe(0);
+    await it.expectNothingLeft();
   });
 
   it("adopt() tells a configuration error", async () => {

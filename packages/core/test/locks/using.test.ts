@@ -1,13 +1,13 @@
 import { LockLostError } from "@holdfast/core";
 import type { FaultyNode } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, held, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 
 describe("using()", () => {
   it("using() extends while the routine runs, returns its result and releases", async () => {
-    const { redlock, clock, heldOn, events } = world(5);
+    const { redlock, clock, events, expectNothingLeft } = world(5);
     const result = await clock.until(
       redlock.using("r", async (lock) => {
         await clockSleep(clock, 100_000);
@@ -17,8 +17,7 @@ describe("using()", () => {
     );
     expect(result).toBeGreaterThan(0);
     expect(events.filter(([name]) => name === "extended").length).toBeGreaterThan(10);
-    expect(await heldOn("r")).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft();
   });
 
   it("using() passes a lock that says where its signal is, to a routine that takes it for one as with other libraries", async () => {
@@ -48,7 +47,7 @@ describe("using()", () => {
   });
 
   it("using() aborts the signal by the end of the validity when every node hangs (S7)", async () => {
-    const { redlock, clock, nodes } = world(5);
+    const { redlock, clock, nodes, expectNothingLeft } = world(5);
     let abortedAtMs = Number.NaN;
     const pending = redlock.using("r", async ({ signal }) => {
       for (const node of nodes) node.fault = () => hang;
@@ -63,13 +62,11 @@ describe("using()", () => {
     await expect(clock.until(pending)).rejects.toBeInstanceOf(LockLostError);
     expect(abortedAtMs).toBeLessThanOrEqual(9898);
     expect(abortedAtMs).toBeGreaterThan(9000);
-    await clock.advance(1000);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft(1000);
   });
 
   it("signal aborts by the end of the validity, even if that is not a whole millisecond (S7)", async () => {
-    const { redlock, clock } = world(3, { driftFactor: 0.013 });
-    const lock = await redlock.acquire("r", { ttlMs: 777 });
+    const { lock, clock } = await held(3, { driftFactor: 0.013, ttlMs: 777 });
     const endsAtMs = clock.monotonicMs() + lock.remainingMs();
     let abortedAtMs = Number.NaN;
     lock.signal.addEventListener("abort", () => {
@@ -99,13 +96,12 @@ describe("using()", () => {
   ])(
     "using({ awaitRelease: %s }) returns after %i ms when nodes take 20 ms to confirm the release",
     async (awaitRelease, tookMs) => {
-      const { redlock, clock, nodes, heldOn } = world(3);
+      const { redlock, clock, nodes, heldOn, expectNothingLeft } = world(3);
       for (const node of nodes) node.fault = slowRelease;
       expect(await clock.until(redlock.using("r", { awaitRelease }, () => "done"))).toBe("done");
       expect(clock.monotonicMs()).toBe(tookMs);
       expect(await heldOn("r")).toEqual([]);
-      await clock.advance(20);
-      expect(clock.pendingTimers).toBe(0);
+      await expectNothingLeft(20);
     },
   );
 

@@ -3,7 +3,7 @@ import { verify } from "@holdfast/core/verify";
 import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { claimOf, type World, world } from "../world.ts";
+import { claimOf, held, type World, world } from "../world.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
@@ -11,8 +11,7 @@ const down = () => ({ reject: new Error("down") });
 
 describe("verify()", () => {
   it("verify() returns held for a held lock, and not-held once it is released", async () => {
-    const { redlock, clock } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock } = await held(3);
     const { owner, fence } = lock;
     const whileHeld = await clock.until(verify(redlock, "r", lock));
     await clock.until(lock.release());
@@ -47,8 +46,7 @@ describe("verify()", () => {
   });
 
   it("verify() tells as soon as the nodes that reply decide, and unknown otherwise", async () => {
-    const { redlock, clock, node } = world(5);
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock, node } = await held(5);
     for (const name of ["a", "b"]) node(name).fault = down;
     expect(await clock.until(verify(redlock, "r", lock))).toMatchObject({ state: "held" });
     node("c").fault = () => ({ lose: "request" });

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, steal, world } from "../world.ts";
+import { claimOf, held, steal, world } from "../world.ts";
 
 const hopeless = new ConfigurationError("is the same server as a", ["r"]);
 
@@ -13,7 +13,7 @@ function worldWithout(error: Error) {
 
 describe("a node that rejects with a ConfigurationError", () => {
   it("acquire() rejects immediately with the reason, and leaves no claim", async () => {
-    const { redlock, clock, heldOn, events } = worldWithout(hopeless);
+    const { redlock, clock, events, expectNothingLeft } = worldWithout(hopeless);
     const error = await redlock.acquire("r").catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error).toMatchObject({ code: "MISCONFIGURED", resources: ["r"] });
@@ -21,8 +21,7 @@ describe("a node that rejects with a ConfigurationError", () => {
     expect((error as ConfigurationError).outcomes[1]).toEqual({ node: "b", kind: "failed", error: hopeless });
     expect(clock.monotonicMs()).toBe(0);
     await clock.advance(0);
-    expect(await heldOn("r")).toEqual([]);
-    expect(clock.pendingTimers).toBe(0);
+    await expectNothingLeft();
     expect(events).toContainEqual([
       "attemptSettled",
       expect.objectContaining({ resources: ["r"], outcome: "misconfigured" }),
@@ -41,8 +40,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   });
 
   it("extend() rejects immediately with the reason when no quorum is left, and leaves the lock as it was", async () => {
-    const { redlock, clock, nodes, node, events, heldOn } = world(3, { autoExtend: false });
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, node, events, heldOn } = await held(3, { autoExtend: false });
     await clock.advance(1_000);
     for (const name of ["a", "c"]) node(name).fault = () => ({ reject: hopeless });
     const error = await lock.extend({ ttlMs: 60_000 }).catch((reason: unknown) => reason);
@@ -61,8 +59,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   });
 
   it("extend() still loses a lock that too few nodes hold", async () => {
-    const { redlock, clock, inner, node } = world(4);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, inner, node } = await held(4);
     await steal(inner.slice(0, 2), "r", lock.owner);
     for (const name of ["c", "d"])
       node(name).fault = ({ method }) => (method === "extend" ? { reject: hopeless } : undefined);
@@ -70,8 +67,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   });
 
   it("autoExtend is not retried, and the lock ends with its validity and the reason", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true });
+    const { lock, clock, nodes } = await held(3, { autoExtend: true });
     for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { reject: hopeless } : undefined);
     await clock.advance(9_800);
     expect(lock.signal.aborted).toBe(false);
@@ -83,8 +79,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   });
 
   it("autoExtend continues after extend() was refused", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r", { autoExtend: true });
+    const { lock, clock, nodes } = await held(3, { autoExtend: true });
     for (const node of nodes) {
       node.fault = ({ request }) => ((request.ttlMs ?? 0) > 10_000 ? { reject: hopeless } : undefined);
     }
@@ -105,8 +100,7 @@ describe("a node that rejects with a ConfigurationError", () => {
   });
 
   it("extend() counts it as a failure of that node", async () => {
-    const { redlock, clock, node } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, node } = await held(3);
     node("b").fault = () => ({ reject: hopeless });
     await clock.until(lock.extend());
     expect(lock.remainingMs()).toBeGreaterThan(9_000);

@@ -1,6 +1,6 @@
 import { InvalidReplyError, QuorumUnreachableError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { world } from "../world.ts";
+import { held, world } from "../world.ts";
 
 const invalidReplies: [string, unknown][] = [
   ["undefined", undefined],
@@ -49,8 +49,7 @@ describe("replies are validated (S12)", () => {
     ["an object of another realm", { name: "Error", message: "from elsewhere" }],
     ["a revoked proxy", revoked()],
   ])("acquire() and extend() count a rejection with %s as a failure of that node", async (_, reason) => {
-    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock, nodes } = await held(3, { waitTimeoutMs: 0 });
     for (const node of nodes) node.fault = () => ({ reject: reason });
     await expect(clock.until(redlock.acquire("s"))).rejects.toBeInstanceOf(QuorumUnreachableError);
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "unreachable" });
@@ -84,16 +83,14 @@ describe("replies are validated (S12)", () => {
     ["held by a truthy value and rejoined", { held: 1, rejoined: true }],
     ["true", true],
   ])("extend() counts %s as a failure", async (_, answer) => {
-    const { redlock, clock, nodes, events } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes, events } = await held(3);
     for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { answer } : undefined);
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "unreachable" });
     expect(events.filter(([name]) => name === "nodeFailed").length).toBeGreaterThan(0);
   });
 
   it("release() counts an invalid reply as a failure", async () => {
-    const { redlock, clock, nodes } = world(3);
-    const lock = await redlock.acquire("r");
+    const { lock, clock, nodes } = await held(3);
     for (const node of nodes) node.fault = () => ({ answer: 1 });
     await expect(clock.until(lock.release())).rejects.toThrow("a failed: answered release() with 1");
   });

@@ -1,6 +1,6 @@
 import type { Lock } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { type World, world } from "../world.ts";
+import { held, type World, world } from "../world.ts";
 
 /** How long a message travels. */
 const travelMs = 5;
@@ -49,9 +49,7 @@ describe("hand-over within a process", () => {
     const told = it.events.filter(([name]) => name === "released").map(([, event]) => event);
     expect(told).toMatchObject([{ owner: lock.owner, fence: lock.fence, confirmed: true, handedOver: true }]);
     await it.clock.until(heir.release());
-    await it.clock.advance(10_000);
-    expect(await it.heldOn("r")).toEqual([]);
-    expect(it.clock.pendingTimers).toBe(0);
+    await it.expectNothingLeft(10_000);
   });
 
   it("acquire() serves waiters in order, with hardly more than one call per node and lock", async () => {
@@ -126,9 +124,7 @@ describe("hand-over within a process", () => {
     expect(it.events.find(([name]) => name === "released")?.[1]).toMatchObject({ confirmed: true, handedOver: false });
     expect(heir.fence).toBeGreaterThan(lock.fence);
     await it.clock.until(heir.release());
-    await it.clock.advance(10_000);
-    expect(await it.heldOn("r")).toEqual([]);
-    expect(it.clock.pendingTimers).toBe(0);
+    await it.expectNothingLeft(10_000);
   });
 
   it("release() undoes an extension that reaches a node after the hand-over", async () => {
@@ -170,8 +166,7 @@ describe("hand-over within a process", () => {
   });
 
   it("release() does not hand the lock to a waiter that has given up", async () => {
-    const it = world(3);
-    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const { lock, ...it } = await held(3);
     const controller = new AbortController();
     const first = it.redlock.acquire("r", { signal: controller.signal }).catch((reason: unknown) => reason);
     const second = it.redlock.acquire("r");
@@ -197,9 +192,7 @@ describe("hand-over within a process", () => {
     controller.abort(new Error("enough"));
     expect(await it.clock.until(first)).toMatchObject({ message: "enough" });
     await it.clock.until(released);
-    await it.clock.advance(1000);
-    expect(await it.heldOn("r")).toEqual([]);
-    expect(it.clock.pendingTimers).toBe(0);
+    await it.expectNothingLeft(1000);
   });
 
   it("release() notifies other processes when the waiter gives up during the hand-over", async () => {

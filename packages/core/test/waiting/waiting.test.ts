@@ -1,6 +1,6 @@
 import { LockHeldError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "../world.ts";
+import { claimOf, held, world } from "../world.ts";
 
 describe("waiting", () => {
   it("acquire() gets the lock soon after a claim expires, although the first node hangs", async () => {
@@ -40,8 +40,7 @@ describe("waiting", () => {
   });
 
   it("acquire() refuses to wait when maxWaiters calls are already in progress", async () => {
-    const { redlock, clock } = world(3, { maxWaiters: 2 });
-    const lock = await redlock.acquire("r");
+    const { lock, redlock, clock } = await held(3, { maxWaiters: 2 });
     const waiting = [redlock.acquire("r"), redlock.acquire("r")];
     await expect(redlock.acquire("r")).rejects.toMatchObject({ code: "QUEUE_FULL", resources: ["r"] });
     await lock.release();
