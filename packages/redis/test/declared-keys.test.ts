@@ -1,9 +1,12 @@
 import type { ScanPortion } from "@holdfast/core/node";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { acquireRequest, longMs } from "@holdfast/redis-testkit/requests";
+import { fuzzSeed } from "@holdfast/testkit";
+import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { clusterSlot, type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
+import { clusterSlot, type RedisConnection, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
+import { anyOperation, oneOf, operate } from "./script-histories.ts";
 
 /*
  * Sharded endpoints, proxies and strict ACLs refuse scripts that touch keys which their calls do not declare. MONITOR
@@ -65,137 +68,45 @@ async function watched(over: Redis): Promise<Watched> {
   };
 }
 
-type Operate = (node: RedisNode) => Promise<unknown>;
-
-const [alice, bob, carol] = ["a", "b", "c"].map((digit) => digit.repeat(32)) as [string, string, string];
-const several = { resources: ["q", "r", "s"] };
-const shared = { shared: true };
-const acquire =
-  (owner: string, terms = {}): Operate =>
-  (node) =>
-    node.acquire(acquireRequest(owner, terms));
-const extend =
-  (owner: string, terms = {}): Operate =>
-  (node) =>
-    node.extend(extendRequest(owner, terms));
-const release =
-  (owner: string, terms = {}): Operate =>
-  (node) =>
-    node.release({ ...releaseRequest(owner), ...terms });
-const inspect: Operate = (node) => node.inspect("r");
-const together =
-  (...operations: Operate[]): Operate =>
-  (node) =>
-    Promise.allSettled(operations.map((operate) => operate(node)));
-
-/** Sequences in which each operation has the state to work on that the ones before it leave. */
-const sequences: Record<string, readonly Operate[]> = {
-  "an exclusive lock": [
-    inspect,
-    acquire(alice),
-    acquire(alice),
-    acquire(bob),
-    acquire(bob, { fenceHint: Date.now() * 1_000 }),
-    inspect,
-    extend(alice, { fence: 90, ttlMs: 2 * longMs }),
-    extend(bob),
-    release(bob),
-    release(alice),
-    acquire(bob, { fenceHint: Date.now() * 1_000 }),
-    release(bob, { undo: true }),
-    extend(bob, { rejoin: true }),
-    acquire(carol, { takeover: bob }),
-    acquire("an owner of another form"),
-  ],
-  "an exclusive lock with waiters": [
-    acquire(alice),
-    acquire(bob, { waiter: "B" }),
-    acquire(carol, { waiter: "C", shared: true }),
-    acquire(bob, { waiter: "D", shared: true }),
-    release(alice, { waiter: "A" }),
-    acquire(bob, { waiter: "B" }),
-    release(bob),
-    acquire(carol, { waiter: "C" }),
-    acquire(bob, { waiter: "B" }),
-    release(carol),
-    release(carol),
-  ],
-  "several resources": [
-    acquire(alice, several),
-    acquire(alice, several),
-    acquire(bob, { ...several, waiter: "B" }),
-    acquire(bob, { resources: ["p", "r"], waiter: "B" }),
-    extend(alice, { ...several, fence: 500, ttlMs: 2 * longMs }),
-    acquire(bob, { ...several, takeover: alice }),
-    release(bob, { ...several, waiter: "B" }),
-    extend(bob, { ...several, rejoin: true }),
-    release(bob, { ...several, undo: true }),
-  ],
-  "a shared lock": [
-    acquire(alice, shared),
-    acquire(bob, shared),
-    inspect,
-    acquire(carol),
-    acquire(carol, { waiter: "C" }),
-    acquire("a reader too late", { ...shared, waiter: "R" }),
-    extend(alice, { ...shared, ttlMs: 2 * longMs }),
-    acquire("a successor", { ...shared, takeover: bob }),
-    extend("a reader", { ...shared, rejoin: true }),
-    release(alice),
-    release("a reader"),
-    release(bob),
-    release("a successor"),
-    extend(alice, { ...shared, rejoin: true }),
-    acquire(bob, { takeover: alice }),
-    acquire(carol, { ...shared, takeover: bob }),
-    release(carol, { undo: true }),
-    acquire(alice, { ...several, ...shared, waiter: "A" }),
-    acquire(bob, { ...several, ...shared, takeover: alice }),
-    acquire(carol, { ...several, waiter: "C" }),
-    release(bob, several),
-  ],
-  "operations of one call": [
-    together(acquire(alice), acquire(bob, { resources: ["s"] }), release(carol)),
-    together(acquire(carol), acquire("dave", { resources: ["t"] }), release(bob, { resources: ["s"] })),
-    together(inspect, acquire(carol, { resources: ["{u}1", "{u}2"] }), extend(alice), release(bob)),
-  ],
-};
+/** Some owners, who lock and share some resources, one or several in an operation, and some operations in a call. */
+const anyCalls = fc.array(
+  oneOf([
+    [2, anyOperation.map((operation) => [operation])],
+    [1, fc.array(anyOperation, { minLength: 2, maxLength: 4 })],
+  ]),
+  { minLength: 10, maxLength: 30 },
+);
+const kinds = { usual: {}, guarded: { restartGuardMs: 10 ** 9, prefix: "guarded:" } };
 
 describe("every key that a script touches is declared", () => {
-  test.each(Object.entries(sequences))("%s", async (_, operations) => {
+  test.each(Object.entries(kinds))("by any calls of a node: %s", async (_, options) => {
     const { connection, look } = await watched(client);
-    for (const options of [{ verifyServer: true }, { restartGuardMs: 1, prefix: "guarded:" }]) {
-      const node = redisNode(connection, options);
-      for (const [index, operate] of operations.entries()) {
-        // A node with a guard refuses claims of a longer ttl: it must still touch no other keys.
-        await operate(node).catch(() => {});
-        const { declared, touched } = await look();
-        if (options.prefix === undefined) expect(touched.size, `operation ${index + 1}`).toBeGreaterThan(0);
-        expect(
-          [...touched].filter((key) => !declared.has(key)),
-          `operation ${index + 1}`,
-        ).toEqual([]);
-      }
-    }
-  });
-
-  test("and is in one slot with the others, where the operation has one resource", async () => {
-    const { connection, look } = await watched(client);
-    const node = redisNode(connection);
-    for (const operations of [sequences["an exclusive lock with waiters"], sequences["a shared lock"]]) {
-      for (const operate of (operations ?? []).slice(0, 14)) {
-        await operate(node);
-        const { declared } = await look();
-        expect([...new Set([...declared].map(clusterSlot))]).toEqual([clusterSlot("lock:r")]);
-      }
-    }
+    const node = redisNode(connection, options);
+    let touches = 0;
+    await fc.assert(
+      fc.asyncProperty(anyCalls, async (calls) => {
+        await client.flushall();
+        await look();
+        for (const operations of calls) {
+          await Promise.allSettled(operations.map((operation) => operate(node, operation)));
+          const { declared, touched } = await look();
+          touches += touched.size;
+          expect([...touched].filter((key) => !declared.has(key))).toEqual([]);
+          const names = operations.map((operation) => ("request" in operation ? operation.request.resources.length : 1));
+          if (operations.length > 1 || names[0] !== 1) continue;
+          expect(new Set([...declared].map(clusterSlot)).size).toBeLessThan(2); // a call for one resource has one slot
+        }
+      }),
+      { numRuns: 30, seed: fuzzSeed },
+    );
+    expect(touches).toBeGreaterThan(1_000);
   });
 
   test("when the floor is raised, and those that a scan finds have the prefix", async () => {
     const { connection, look } = await watched(client);
     const node = redisNode(connection, { verifyServer: false });
-    await node.acquire(acquireRequest(alice));
-    await node.acquire(acquireRequest(bob, { resources: ["s"], ...shared }));
+    await node.acquire(acquireRequest("alice"));
+    await node.acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
     await node.raiseFloor({ floor: 70, epoch: 1, timeoutMs: longMs });
     const raised = await look();
     expect(raised.declared.size).toBeGreaterThan(16_384);
@@ -207,7 +118,7 @@ describe("every key that a script touches is declared", () => {
       portion = await node.scan({ ...(cursor !== undefined && { cursor }), timeoutMs: longMs });
       owners.push(...portion.claims.map(({ owner }) => owner));
     } while (portion.cursor !== undefined);
-    expect(owners.sort()).toEqual([alice, bob]);
+    expect(owners.sort()).toEqual(["alice", "bob"]);
     // A scan finds names of keys, and looks at those with the prefix: there is nothing to declare.
     const { declared, touched } = await look();
     expect([...touched].filter((key) => !declared.has(key) && !key.startsWith("lock:"))).toEqual([]);

@@ -124,7 +124,8 @@ const ofSeveral = { owner: anyOwner, resources: severalResources };
 const claimTerms = { fenceHint: anyFence, ttlMs: anyTtlMs, epoch: fc.constantFrom(1, 2, 3) };
 const generalTerms = { takeover: fc.constantFrom(undefined, ...owners), shared: fc.boolean(), waiter: anyWaiter };
 const extendTerms = { fence: anyFence, ttlMs: anyTtlMs, rejoin: fc.boolean(), shared: fc.boolean() };
-const anyOperation = oneOf<NodeOperation>([
+/** Any operation of some owners on some resources. Fences relative to the clock are fractions, see {@link fromClock}. */
+export const anyOperation: fc.Arbitrary<NodeOperation> = oneOf<NodeOperation>([
   [6, operationsWith("acquire", { ...ofOne, ...claimTerms })],
   [6, operationsWith("release", ofOne)],
   [4, operationsWith("acquire", { ...ofSeveral, ...claimTerms, ...generalTerms })],

@@ -2,12 +2,15 @@ import type { LuaEdit } from "@holdfast/testkit/lua";
 
 /** A node with a fault, which is edited into the Lua files of its scripts. */
 export class ScriptMutant {
+  /** Completes "a node that …". */
+  readonly fault: string;
   readonly edits: LuaEdit[] = [];
   /** The statement of the test that catches it: one of the conformance suite, or {@link histories}. */
   statement = "";
 
-  /** @param fault completes "a node that …" */
-  constructor(readonly fault: string) {}
+  constructor(fault: string) {
+    this.fault = fault;
+  }
 
   caughtBy(statement: string): this {
     this.statement = statement;

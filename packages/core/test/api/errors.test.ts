@@ -204,23 +204,3 @@ describe("common mistakes", () => {
     expect(observer.count).toBe(1);
   });
 });
-
-describe("nodeTimeoutMs", () => {
-  it.each([
-    [undefined, 500],
-    [60_000, 500],
-    [1_000, 50],
-    [50, 3],
-    [3, 1],
-  ])("acquire() with a ttl of %s ms gives nodes %s ms by default", async (ttlMs, timeoutMs) => {
-    const { redlock, nodes } = world(1, { nodeTimeoutMs: undefined });
-    await redlock.acquire("r", { ttlMs });
-    expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(timeoutMs);
-  });
-
-  it("acquire() with another ttl keeps the node timeout of the Redlock", async () => {
-    const { redlock, nodes } = world(1, { nodeTimeoutMs: 200 });
-    await redlock.acquire("r", { ttlMs: 1_000 });
-    expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(200);
-  });
-});

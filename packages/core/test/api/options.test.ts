@@ -10,6 +10,20 @@ function expectRefusal(make: () => unknown, type: ErrorConstructor, message: str
   expect(make).toThrow(message);
 }
 
+/** Expects that each way to lock refuses these arguments, before anything is sent. */
+async function expectLocksRefused(resources: string, options: LockOptions, type: ErrorConstructor, message: string) {
+  const { redlock, nodes } = world(3);
+  for (const call of [
+    () => redlock.acquire(resources, options),
+    () => redlock.tryAcquire(resources, options),
+    () => redlock.using(resources, options, () => {}),
+  ]) {
+    await expect(call()).rejects.toThrow(type);
+    await expect(call()).rejects.toThrow(message);
+  }
+  expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+}
+
 describe("bad arguments", () => {
   const badNodes: [string, unknown, ErrorConstructor, string][] = [
     ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
@@ -88,16 +102,7 @@ describe("bad arguments", () => {
   ];
   it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {
     expectRefusal(() => new Redlock(three(), options as RedlockOptions), type, message);
-    const { redlock, nodes } = world(3);
-    for (const call of [
-      () => redlock.acquire("r", options as LockOptions),
-      () => redlock.tryAcquire("r", options as LockOptions),
-      () => redlock.using("r", options as LockOptions, () => {}),
-    ]) {
-      await expect(call()).rejects.toThrow(type);
-      await expect(call()).rejects.toThrow(message);
-    }
-    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+    await expectLocksRefused("r", options, type, message);
   });
 
   it("Redlock() does not show the secrets of a client that was passed instead of a node", () => {
@@ -116,16 +121,7 @@ describe("bad arguments", () => {
     ["a\ud800", TypeError, "a resource must be well-formed Unicode"],
   ];
   it.each(badResources)("acquire() refuses the resource %o", async (resources, type, message) => {
-    const { redlock, nodes } = world(3);
-    for (const call of [
-      () => redlock.acquire(resources as string),
-      () => redlock.tryAcquire(resources as string),
-      () => redlock.using(resources as string, () => {}),
-    ]) {
-      await expect(call()).rejects.toThrow(type);
-      await expect(call()).rejects.toThrow(message);
-    }
-    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+    await expectLocksRefused(resources as string, {}, type, message);
   });
 
   it("inspect() refuses anything but one resource", async () => {
@@ -141,21 +137,26 @@ describe("bad arguments", () => {
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });
 
-  const timeouts: [string, RedlockOptions, number][] = [
-    ["the largest suggestion of the nodes", { ttlMs: 1_000 }, 300],
-    ["at most half of the ttl", { ttlMs: 400 }, 200],
-    ["a twentieth of the ttl if that is longer", { ttlMs: 8_000 }, 400],
-    ["what the Redlock has", { ttlMs: 1_000, nodeTimeoutMs: 70 }, 70],
+  const suggestions = [undefined, 300, 100];
+  const timeouts: [string, (number | undefined)[], RedlockOptions, number][] = [
+    ["a twentieth of the default ttl", [], {}, 500],
+    ["at most 500 ms", [], { ttlMs: 60_000 }, 500],
+    ["a twentieth of the ttl", [], { ttlMs: 1_000 }, 50],
+    ["a twentieth of the ttl, rounded up", [], { ttlMs: 50 }, 3],
+    ["at least 1 ms", [], { ttlMs: 3 }, 1],
+    ["the timeout of the Redlock", [], { ttlMs: 1_000, nodeTimeoutMs: 200 }, 200],
+    ["the largest suggestion of the nodes", suggestions, { ttlMs: 1_000 }, 300],
+    ["at most half of the ttl, whatever they suggest", suggestions, { ttlMs: 400 }, 200],
+    ["a twentieth of the ttl if that is longer than what they suggest", suggestions, { ttlMs: 8_000 }, 400],
+    ["the timeout of the Redlock, whatever they suggest", suggestions, { ttlMs: 1_000, nodeTimeoutMs: 70 }, 70],
   ];
-  it.each(timeouts)("acquire() gives nodes that suggest a timeout %s", async (_, options, timeoutMs) => {
+  it.each(timeouts)("acquire() gives nodes %s", async (_, suggested, { ttlMs, ...options }, timeoutMs) => {
     const { nodes, clock } = world(3);
-    const suggestions = [undefined, 300, 100];
     for (const [index, node] of nodes.entries()) {
       node.fault = () => ({ lose: "reply" });
-      if (suggestions[index]) Object.assign(node, { suggestedTimeoutMs: suggestions[index] });
+      if (suggested[index]) Object.assign(node, { suggestedTimeoutMs: suggested[index] });
     }
-    const { ttlMs, ...others } = options;
-    const redlock = new Redlock(nodes, { clock, ...others });
+    const redlock = new Redlock(nodes, { clock, ...options });
     await expect(clock.until(redlock.acquire("r", { ttlMs, waitTimeoutMs: 0 }))).rejects.toThrow(
       `timed out after ${timeoutMs} ms`,
     );

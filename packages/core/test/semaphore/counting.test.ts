@@ -81,33 +81,3 @@ test.each([3, 5])("acquire() of two permits over %i nodes admits two holders", a
   const [most] = await search(nodeCount, (name) => memoryNode({ name }), acquire);
   expect(most).toBe(2);
 });
-
-/** Returns the largest number of holders when each takes a majority of the nodes, and each node has that many permits. */
-function mostHolders(nodeCount: number, permits: number): number {
-  const majority = Math.floor(nodeCount / 2) + 1;
-  const sets = Array.from({ length: 2 ** nodeCount }, (_, bits) => {
-    return Array.from({ length: nodeCount }, (_, node) => (bits >> node) & 1);
-  });
-  const majorities = sets.filter((set) => set.reduce((sum, bit) => sum + bit, 0) === majority);
-  const fill = (free: readonly number[], from: number): number => {
-    let most = 0;
-    for (const [index, set] of majorities.entries()) {
-      const left = free.map((permits, node) => permits - (set[node] as number));
-      if (index >= from && left.every((permits) => permits >= 0)) most = Math.max(most, 1 + fill(left, index));
-    }
-    return most;
-  };
-  return fill(
-    Array.from({ length: nodeCount }, () => permits),
-    0,
-  );
-}
-
-test("a majority of nodes that count admits more holders than permits for every number of permits but one", () => {
-  expect(mostHolders(3, 2)).toBe(3);
-  expect(mostHolders(3, 3)).toBe(4);
-  expect(mostHolders(3, 4)).toBe(6);
-  expect(mostHolders(5, 2)).toBe(3);
-  expect(mostHolders(5, 3)).toBe(5);
-  for (const nodeCount of [1, 2, 3, 4, 5]) expect(mostHolders(nodeCount, 1)).toBe(1);
-});
