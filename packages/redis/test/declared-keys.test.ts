@@ -6,7 +6,7 @@ import type { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { clusterSlot, type RedisConnection, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
-import { anyOperation, oneOf, operate } from "./script-histories.ts";
+import { anyHistory, change, type NodeOperation, operate } from "./script-histories.ts";
 
 /*
  * Sharded endpoints, proxies and strict ACLs refuse scripts that touch keys which their calls do not declare. MONITOR
@@ -68,38 +68,32 @@ async function watched(over: Redis): Promise<Watched> {
   };
 }
 
-/** Some owners, who lock and share some resources, one or several in an operation, and some operations in a call. */
-const anyCalls = fc.array(
-  oneOf([
-    [2, anyOperation.map((operation) => [operation])],
-    [1, fc.array(anyOperation, { minLength: 2, maxLength: 4 })],
-  ]),
-  { minLength: 10, maxLength: 30 },
-);
-const kinds = { usual: {}, guarded: { restartGuardMs: 10 ** 9, prefix: "guarded:" } };
+const kinds = { usual: {}, guarded: { restartGuardMs: 10 ** 9 } };
 
 describe("every key that a script touches is declared", () => {
-  test.each(Object.entries(kinds))("by any calls of a node: %s", async (_, options) => {
+  test.each(Object.entries(kinds))("in random histories of a node: %s", async (_, options) => {
     const { connection, look } = await watched(client);
-    const node = redisNode(connection, options);
+    const node = redisNode(connection, { ...options, prefix: "lock:" });
     let touches = 0;
-    await fc.assert(
-      fc.asyncProperty(anyCalls, async (calls) => {
-        await client.flushall();
-        await look();
-        for (const operations of calls) {
-          await Promise.allSettled(operations.map((operation) => operate(node, operation)));
-          const { declared, touched } = await look();
-          touches += touched.size;
-          expect([...touched].filter((key) => !declared.has(key))).toEqual([]);
-          const names = operations.map((operation) => ("request" in operation ? operation.request.resources.length : 1));
-          if (operations.length > 1 || names[0] !== 1) continue;
-          expect(new Set([...declared].map(clusterSlot)).size).toBeLessThan(2); // a call for one resource has one slot
+    const runs = fc.asyncProperty(anyHistory, async (history) => {
+      await client.flushall();
+      for (const [index, step] of history.entries()) {
+        if (step.do === "limit") continue;
+        if (step.do !== "call") {
+          await change(step, "lock:", client, { nowUs: 0, index });
+          continue;
         }
-      }),
-      { numRuns: 30, seed: fuzzSeed },
-    );
-    expect(touches).toBeGreaterThan(1_000);
+        await Promise.allSettled(step.operations.map((operation) => operate(node, operation)));
+        const { declared, touched } = await look();
+        touches += touched.size;
+        expect([...touched].filter((key) => !declared.has(key))).toEqual([]);
+        const [operation, ...others] = step.operations as [NodeOperation, ...NodeOperation[]];
+        const isForOne = operation.do === "inspect" || operation.request.resources.length === 1;
+        if (isForOne && others.length === 0) expect(new Set([...declared].map(clusterSlot)).size).toBeLessThan(2);
+      }
+    });
+    await fc.assert(runs, { numRuns: 150, seed: fuzzSeed });
+    expect(touches).toBeGreaterThan(500);
   });
 
   test("when the floor is raised, and those that a scan finds have the prefix", async () => {

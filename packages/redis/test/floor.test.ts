@@ -192,18 +192,6 @@ describe("an epoch", () => {
     expect(await it.acquire(acquireRequest("bob", later))).toEqual({ granted: true, fence: 5 });
     expect(await client.mget([names.fence, lockNames("lock:", "s").fence])).toEqual(["5", "5 3"]);
   });
-
-  test("refuses one claim of a batch without affecting the others", async () => {
-    const it = floorNode();
-    await raise(it, 0, 3);
-    const [old, present, next] = await Promise.allSettled(
-      [undefined, 3, 4].map((epoch, index) =>
-        it.acquire(acquireRequest(`${index}`, { resources: [`${index}`], ...(epoch && { epoch }) })),
-      ),
-    );
-    expect(old).toMatchObject({ reason: { code: "EPOCH", message: new EpochError(3, 1).message } });
-    expect([present, next]).toMatchObject([{ value: { granted: true } }, { value: { granted: true } }]);
-  });
 });
 
 describe("scan()", () => {

@@ -1,10 +1,8 @@
-import { Redlock } from "@holdfast/core";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
 import type { RedisServer } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
-import { lockScript } from "../src/generated/lock-script.ts";
 import { lockNames, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { clientOf, connectionOver, serverForTest } from "./connection.ts";
 
@@ -109,32 +107,5 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await node.extend(extendRequest("alice", { rejoin: true }))).toMatchObject({ rejoined: true });
     const unguarded = await nodeOn(server, {}, user);
     expect(await unguarded.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
-  });
-
-  test("makes acquire() reject if the server does not report its uptime", async () => {
-    const server = await serverForTest();
-    const connection = connectionOver(await clientOf(server));
-    const silent = redisNode(
-      {
-        ...connection,
-        runScript: (_, __, call) =>
-          connection.runScript("EVAL", lockScript.source.replace("uptime_in_seconds", "no_such_field"), call),
-      },
-      longGuard,
-    );
-    await expect(silent.acquire(acquireRequest("alice"))).rejects.toThrow("the server does not report its uptime");
-  });
-
-  test("is reported by the errors and inspections of a Redlock", async () => {
-    const nodes = await Promise.all(
-      [1, 2, 3].map(async (i) => nodeOn(await serverForTest(), { ...longGuard, name: `node ${i}` })),
-    );
-    const redlock = new Redlock(nodes, { nodeTimeoutMs: 9_000 });
-    await expect(redlock.tryAcquire("r")).rejects.toThrow(
-      /^could not lock r: 0 of 3 nodes granted, 2 needed; .*node [23] failed: recovering from a restart, \d+\.\d s left/,
-    );
-    const { state, nodes: inspections } = await redlock.inspect("r");
-    expect(state).toBe("free");
-    for (const { view } of inspections) expect(view?.recoveringMs).toBeGreaterThan(0);
   });
 });

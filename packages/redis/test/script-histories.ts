@@ -124,8 +124,7 @@ const ofSeveral = { owner: anyOwner, resources: severalResources };
 const claimTerms = { fenceHint: anyFence, ttlMs: anyTtlMs, epoch: fc.constantFrom(1, 2, 3) };
 const generalTerms = { takeover: fc.constantFrom(undefined, ...owners), shared: fc.boolean(), waiter: anyWaiter };
 const extendTerms = { fence: anyFence, ttlMs: anyTtlMs, rejoin: fc.boolean(), shared: fc.boolean() };
-/** Any operation of some owners on some resources. Fences relative to the clock are fractions, see {@link fromClock}. */
-export const anyOperation: fc.Arbitrary<NodeOperation> = oneOf<NodeOperation>([
+const anyOperation = oneOf<NodeOperation>([
   [6, operationsWith("acquire", { ...ofOne, ...claimTerms })],
   [6, operationsWith("release", ofOne)],
   [4, operationsWith("acquire", { ...ofSeveral, ...claimTerms, ...generalTerms })],
@@ -304,10 +303,19 @@ function distinct(lifeMs: number, { index }: Moment, operation = 0): number {
 }
 
 /** Plays one step, and resolves with the replies. */
-async function play(step: ScriptStep, way: Way, { client }: Stage, moment: Moment): Promise<unknown> {
-  if (step.do === "call") return call(step, way, moment);
+function play(step: ScriptStep, way: Way, { client }: Stage, moment: Moment): Promise<unknown> {
+  return step.do === "call" ? call(step, way, moment) : change(step, `${way.tag}:`, client, moment);
+}
+
+/** Changes keys with this prefix, or the server. */
+export async function change(
+  step: Exclude<ScriptStep, { do: "call" }>,
+  prefix: string,
+  client: Redis,
+  moment: Moment,
+): Promise<unknown> {
   if (step.do === "limit") return client.config("SET", step.setting, step.value);
-  const key = lockNames(`${way.tag}:`, step.resource)[step.do === "wait" ? "waitingList" : step.part];
+  const key = lockNames(prefix, step.resource)[step.do === "wait" ? "waitingList" : step.part];
   // A change fails on a server that may not write.
   const trying = (command: Promise<unknown>) => command.catch((error: Error) => error.message.split(" ")[0]);
   if (step.do === "wait") {

@@ -122,7 +122,7 @@ describe("campaign()", () => {
     expectInOrder(fast, slow);
   });
 
-  it.each([
+  it.each<[string, { readonly maxHoldMs?: number }]>([
     ["a resignation", {}],
     ["a term of maxHoldMs", { maxHoldMs: 5_000 }],
   ])("campaign() leads again a second after %s if nobody else stands", async (_, options) => {

@@ -249,7 +249,9 @@ describe("errors", () => {
     node("b").fault = () => hang;
     node("c").fault = () => ({ reject: new Error("connect ECONNREFUSED") });
     node("d").fault = () => hang;
-    const unreachable: QuorumUnreachableError = await clock.until(redlock.acquire("invoice:42").catch((error) => error));
+    const unreachable: QuorumUnreachableError = await clock.until(
+      redlock.acquire("invoice:42").catch((error) => error),
+    );
     expect(unreachable).toBeInstanceOf(QuorumUnreachableError);
     expect(unreachable.message).toBe(
       "could not lock invoice:42: 1 of 5 nodes granted, 3 needed; b timed out after 50 ms, " +

@@ -208,56 +208,59 @@ describe("fencing tokens of locks on several resources, where others share their
   const shareOne = { resources: ["s6"], ttlMs: 1_000, timeoutMs: 50 };
 
   /** Nodes with shared counters, and a client of its own for each lock, as the clients' clocks differ. */
-  function counting(names: string) {
+  function counting() {
     const clock = new VirtualClock();
-    const nodes = [...names].map((name) => memoryNode({ name, clock, counters: 16 }));
-    return { clock, nodes, by: (changed: typeof nodes) => new Redlock(changed, { clock }) };
+    const [a, b, c] = ["a", "b", "c"].map((name) => memoryNode({ name, clock, counters: 16 })) as [Node, Node, Node];
+    return { clock, a, b, c, by: (...nodes: Node[]) => new Redlock(nodes, { clock }) };
   }
+  type Node = ReturnType<typeof memoryNode>;
+  type Claim = Parameters<Node["acquire"]>[0];
 
   /** Advances the counter that s6 and r1 share. */
-  async function advance(node: ReturnType<typeof memoryNode>, fenceHint: number): Promise<void> {
+  async function advance(node: Node, fenceHint: number): Promise<void> {
     const owner = `other ${fenceHint}`;
     await node.acquire({ ...shareOne, owner, fenceHint });
     await node.release({ ...shareOne, owner });
   }
 
+  /** Lets a node execute each claim twice, and reply to the second one, as if the first reply had been lost. */
+  function repeating(node: Node, meanwhile: (request: Claim) => Promise<unknown>): Node {
+    const acquire = async (request: Claim) => {
+      await node.acquire(request);
+      await meanwhile(request);
+      return node.acquire(request);
+    };
+    return { ...node, acquire };
+  }
+
+  const down = async () => Promise.reject(new Error("it is down"));
+
   it("acquire() does not take a repeated grant for agreed, as it reports only the highest counter", async () => {
-    const { clock, nodes, by } = counting("a");
-    const repeating = nodes.map((node) => ({
-      ...node,
-      acquire: async (request: Parameters<typeof node.acquire>[0]) => {
-        await node.acquire(request);
-        await advance(node, inFront);
-        return node.acquire(request);
-      },
-    }));
-    const lock = await clock.until(by(repeating).acquire(["r1", "r2"]));
+    const { clock, a, by } = counting();
+    const lock = await clock.until(by(repeating(a, () => advance(a, inFront))).acquire(["r1", "r2"]));
     await clock.until(lock.release());
-    expect((await clock.until(by(nodes).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
+    expect((await clock.until(by(a).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
   });
 
   it("acquire() does not take a repeated grant for agreed where the claim joined sharers below the hint", async () => {
-    const { clock, nodes, by } = counting("abc");
+    const { clock, a, b, c, by } = counting();
+    const nodes = [a, b, c];
     const claim = { resources: ["r1", "r2"], shared: true, ttlMs: 1_000, timeoutMs: 50 };
-    const repeating = nodes.map((node) => ({
-      ...node,
-      acquire: async (request: Parameters<typeof node.acquire>[0]) => {
-        await node.acquire(request);
-        // Another sharer of one of the names agrees with other nodes on the very number that this claim asked for.
-        const other = { ...claim, resources: ["r2"], owner: "other" };
-        await node.acquire({ ...other, fenceHint: 1 });
-        await node.extend({ ...other, fence: request.fenceHint, rejoin: false });
-        return node.acquire(request);
-      },
-    }));
+    // Another sharer of one of the names agrees with other nodes on the very number that this claim asked for.
+    const agree = async (node: Node, { fenceHint }: Claim) => {
+      const other = { ...claim, resources: ["r2"], owner: "other" };
+      await node.acquire({ ...other, fenceHint: 1 });
+      await node.extend({ ...other, fence: fenceHint, rejoin: false });
+    };
     for (const node of nodes) await node.acquire({ ...claim, owner: "first", fenceHint: 1 });
-    const lock = await clock.until(by(repeating).acquire(["r1", "r2"], { mode: "shared" }));
+    const redlock = by(...nodes.map((node) => repeating(node, (request) => agree(node, request))));
+    const lock = await clock.until(redlock.acquire(["r1", "r2"], { mode: "shared" }));
     const counters = await Promise.all(nodes.map(async (node) => (await node.inspect("r1")).fence));
     expect(counters.filter((fence) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
   });
 
   it("acquire() does not take a repeated grant for agreed where the node has capped the hint", async () => {
-    const { clock, nodes, by } = counting("abc");
+    const { clock, a, b, c, by } = counting();
     const dayUs = 86_400_000_000;
     const fast = {
       monotonicMs: () => clock.monotonicMs(),
@@ -265,7 +268,6 @@ describe("fencing tokens of locks on several resources, where others share their
       startTimer: clock.startTimer.bind(clock),
       afterPendingIo: clock.afterPendingIo.bind(clock),
     };
-    const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
     // The counters of b are so close to the hint that b does not cap it.
     for (const resource of ["r1", "r2"]) {
       const near = { ...shareOne, resources: [resource], owner: resource };
@@ -273,43 +275,32 @@ describe("fencing tokens of locks on several resources, where others share their
       await b.extend({ ...near, fence: startUs + 3 * dayUs - 1_000, rejoin: false });
       await b.release(near);
     }
-    const repeating = {
-      ...a,
-      acquire: async (request: Parameters<typeof a.acquire>[0]) => {
-        await a.acquire(request);
-        // Another lock has agreed on this very number, for a resource that shares the counter of r1.
-        const other = { ...shareOne, owner: "other" };
-        await a.acquire({ ...other, fenceHint: 1 });
-        await a.extend({ ...other, fence: request.fenceHint, rejoin: false });
-        await a.release(other);
-        return a.acquire(request);
-      },
-    };
-    const down = async () => Promise.reject(new Error("it is down"));
-    const first = new Redlock([repeating, b, { ...c, acquire: down }], { clock: fast });
+    const again = repeating(a, async ({ fenceHint }) => {
+      // Another lock has agreed on this very number, for a resource that shares the counter of r1.
+      const other = { ...shareOne, owner: "other" };
+      await a.acquire({ ...other, fenceHint: 1 });
+      await a.extend({ ...other, fence: fenceHint, rejoin: false });
+      await a.release(other);
+    });
+    const first = new Redlock([again, b, { ...c, acquire: down }], { clock: fast });
     const lock = await clock.until(first.acquire(["r1", "r2"]));
     await clock.until(lock.release());
-    const next = by([a, { ...b, acquire: down, extend: down }, c]);
+    const next = by(a, { ...b, acquire: down, extend: down }, c);
     expect((await clock.until(next.acquire("r2"))).fence).toBeGreaterThan(lock.fence);
   });
 
   it("acquire() asks a node again that reported more than the proposal, as its other counters may be lower", async () => {
-    const { clock, nodes, by } = counting("abc");
-    const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
+    const { clock, a, b, c, by } = counting();
     await advance(a, startUs + 1_000);
-    const advanced = new Set<unknown>();
-    const first = {
-      ...b,
-      extend: async (request: Parameters<typeof b.extend>[0]) => {
-        if (!advanced.has(b)) for (const node of nodes) await advance(node, inFront);
-        advanced.add(b);
-        return b.extend(request);
-      },
+    let isFirst = true;
+    const extend = async (request: Parameters<Node["extend"]>[0]) => {
+      if (isFirst) for (const node of [a, b, c]) await advance(node, inFront);
+      isFirst = false;
+      return b.extend(request);
     };
     const silent = { ...c, extend: () => new Promise<never>(() => {}) };
-    const lock = await clock.until(by([a, first, silent]).acquire(["r1", "r2"]));
+    const lock = await clock.until(by(a, { ...b, extend }, silent).acquire(["r1", "r2"]));
     await clock.until(lock.release());
-    const broken = { ...a, acquire: () => Promise.reject(new Error("it is down")) };
-    expect((await clock.until(by([broken, b, c]).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
+    expect((await clock.until(by({ ...a, acquire: down }, b, c).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
   });
 });

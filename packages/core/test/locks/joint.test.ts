@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NodeSets } from "../../src/node-sets.ts";
 import { verdict } from "../../src/votes.ts";
+import { claimOf } from "../world.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
@@ -102,7 +103,7 @@ describe("new Redlock({ old, new })", () => {
     const lock = await clock.until(joint("abc", "def").acquire("r"));
     for (const name of "de") {
       await node(name).release({ resources: ["r"], owner: lock.owner, timeoutMs: 50 });
-      await node(name).acquire({ resources: ["r"], owner: "other", ttlMs: 60_000, fenceHint: 1, timeoutMs: 50 });
+      await node(name).acquire(claimOf("other", "r"));
     }
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
   });

@@ -1,7 +1,7 @@
 import { QuorumUnreachableError } from "@holdfast/core";
 import type { AcquireRequest } from "@holdfast/core/node";
 import { describe, expect, it } from "vitest";
-import { claimOf, held, steal, world, type World } from "../world.ts";
+import { claimOf, held, steal, type World, world } from "../world.ts";
 
 const hang = { lose: "request" } as const;
 

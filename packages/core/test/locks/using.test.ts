@@ -10,7 +10,7 @@ describe("using()", () => {
     const { redlock, clock, events, expectNothingLeft } = world(5);
     const result = await clock.until(
       redlock.using("r", async (lock) => {
-        await clockSleep(clock, 100_000);
+        await new Promise<void>((resolve) => clock.deliver(100_000, resolve));
         lock.signal.throwIfAborted();
         return lock.fence;
       }),
@@ -149,7 +149,3 @@ describe("using()", () => {
     expect(await heldOn("r")).toEqual([]);
   });
 });
-
-function clockSleep(clock: { deliver(ms: number, callback: () => void): void }, ms: number): Promise<void> {
-  return new Promise((resolve) => clock.deliver(ms, resolve));
-}

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { Claim } from "../../src/claim.ts";
 import { contextOf } from "../support/context.ts";
 import { type Crowd, crowd as crowdWith, dice } from "../support/crowd.ts";
-import { world } from "../world.ts";
+import { claimOf, world } from "../world.ts";
 
 const shared: LockOptions = { mode: "shared" };
 
@@ -127,9 +127,7 @@ describe("shared locks of one process", () => {
     const { order, take } = inOrder(redlock);
     const first = await clock.until(take("r0", shared));
     // A writer of another process asks, so the nodes let nobody join for a second.
-    for (const node of inner) {
-      await node.acquire({ resources: ["r"], owner: "x", ttlMs: 9_000, fenceHint: 1, timeoutMs: 50, waiter: "other" });
-    }
+    for (const node of inner) await node.acquire({ ...claimOf("x", "r", 9_000), waiter: "other" });
     for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
     const r1 = take("r1", shared); // at 0: tries to join; denied on the way, at 5
     void r1.then((lock) => lock.release());
@@ -187,9 +185,7 @@ describe("shared locks of one process", () => {
     const { clock, redlock, inner, nodes, events } = world(3);
     await clock.until(redlock.acquire("r", shared));
     // A writer of another program waits, so the nodes let nobody join.
-    for (const node of inner) {
-      await node.acquire({ resources: ["r"], owner: "x", ttlMs: 9_000, fenceHint: 1, timeoutMs: 50, waiter: "w" });
-    }
+    for (const node of inner) await node.acquire({ ...claimOf("x", "r", 9_000), waiter: "w" });
     for (const node of nodes) node.fault = () => ({ requestMs: 0.1, replyMs: 0.1 });
     const joined = redlock.acquire("r", shared);
     await clock.until(joined);

@@ -84,11 +84,13 @@ describe("fairness between processes", () => {
   const silent = () => (node: FaultyNode) => {
     node.announcement = () => {};
   };
-  const late = ({ clock }: Crowd) => (node: FaultyNode) => {
-    node.announcement = (deliver) => {
-      for (const delayMs of [0.1, 0.5, 30]) clock.deliver(delayMs, deliver);
+  const late =
+    ({ clock }: Crowd) =>
+    (node: FaultyNode) => {
+      node.announcement = (deliver) => {
+        for (const delayMs of [0.1, 0.5, 30]) clock.deliver(delayMs, deliver);
+      };
     };
-  };
   const watching = (watch: FaultyNode["watch"]) => () => (node: FaultyNode) => Object.assign(node, { watch });
   const few = { clients: 3, workers: 3, forMs: 3_000 };
   it.each([
