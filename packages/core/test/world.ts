@@ -2,6 +2,7 @@ import { type Lock, type Observer, Redlock, type RedlockOptions } from "@holdfas
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { expect } from "vitest";
+import { observerNames } from "../src/safe-observer.ts";
 
 /** Nodes named a, b, c, … behind faulty networks, and a client of all of them, on one virtual clock. */
 export interface World {
@@ -63,18 +64,8 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
 }
 
 function recorder(events: World["events"]): Observer {
-  const names = [
-    "attemptSettled",
-    "acquired",
-    "acquireFailed",
-    "extended",
-    "releasing",
-    "released",
-    "lost",
-    "nodeFailed",
-  ] as const;
   return Object.fromEntries(
-    names.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
+    observerNames.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
   );
 }
 

@@ -121,20 +121,6 @@ describe("a call for several permits", () => {
     await clock.until(Promise.all(workers));
   });
 
-  test("does not block another one, so that both are served", async () => {
-    for (let seed = 0; seed < 20; seed++) {
-      const { redlock, clock, otherClient } = slowWorld();
-      const [here, there] = [semaphore(redlock, "api", 3), semaphore(otherClient(), "api", 3)];
-      const use = async (api: Semaphore): Promise<void> => {
-        for (let round = 0; round < 5; round++) {
-          await using permits = await api.acquire(2, { waitTimeoutMs: 60_000 });
-          await new Promise<void>((resolve) => void clock.startTimer(permits.slots.length, resolve));
-        }
-      };
-      await clock.until(Promise.all([use(here), use(there), use(here), use(there)]), 60_000);
-    }
-  });
-
   test("keeps what it has while it waits, even past the ttl, and returns it fresh", async () => {
     const { redlock, clock, otherClient } = slowWorld();
     const there = await clock.until(semaphore(otherClient(), "api", 2).acquire(1, { autoExtend: true }));

@@ -225,32 +225,6 @@ describe("shared locks of one process", () => {
 });
 
 describe("shared locks of several processes", () => {
-  it.each([1, 2, 3, 5])(
-    "acquire() over %i nodes excludes writers from all others, and tokens are in order",
-    async (n) => {
-      const { clock, redlocks, pause } = crowd(4, n);
-      const judge = referee();
-      const random = dice(n);
-      const counts = { reader: 0, writer: 0 };
-      const work = async (redlock: Redlock): Promise<void> => {
-        while (clock.monotonicMs() < 1_500) {
-          const isWriter = random() < 0.3;
-          const lock = await redlock.acquire("r", { mode: isWriter ? "exclusive" : "shared" });
-          judge.enter(lock, isWriter);
-          await pause(0.5 + random() * 3);
-          judge.leave(isWriter);
-          counts[isWriter ? "writer" : "reader"] += 1;
-          await lock.release();
-          if (random() < 0.3) await pause(random() * 10);
-        }
-      };
-      await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 120_000);
-      expect(counts.reader).toBeGreaterThan(100);
-      expect(counts.writer).toBeGreaterThan(50);
-      expect(judge.readersMax).toBeGreaterThan(3);
-    },
-  );
-
   it("release() of a writer does not enter the waiting readers of its process in the lists as a writer", async () => {
     const { clock, redlock, nodes, otherClient } = world(3);
     const writer = await clock.until(redlock.acquire("r"));
@@ -316,38 +290,44 @@ describe("shared locks of several processes", () => {
 });
 
 describe("shared and exclusive locks on several resources", () => {
-  it.each([1, 2, 3, 4, 5, 6])(
-    "acquire() excludes, orders tokens, and ends for all callers: drawing %i",
-    async (seed) => {
-      const { clock, inner, redlocks, pause } = crowd(3, 3, { ttlMs: 60_000 });
-      const random = dice(seed);
-      const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
-      let locks = 0;
-      const visit = async (redlock: Redlock): Promise<void> => {
-        const resources = ["a", "b", "c"].filter(() => random() < 0.5);
-        const isWriter = random() < 0.4;
-        const options = { mode: isWriter ? "exclusive" : "shared", signal: signalThatMayAbort(random, pause) } as const;
-        const names = resources.length > 0 ? resources : ["a"];
-        const call = random() < 0.2 ? redlock.tryAcquire(names, options) : redlock.acquire(names, options);
-        const lock = await call.catch(() => null);
-        if (lock === null) return pause(random());
-        locks += 1;
-        for (const resource of lock.resources) judges.get(resource)?.enter(lock, isWriter);
-        await pause(random() * 4);
-        for (const resource of lock.resources) judges.get(resource)?.leave(isWriter);
-        await lock.release();
-      };
-      const work = async (redlock: Redlock): Promise<void> => {
-        for (let round = 0; round < 25; round++) await visit(redlock);
-      };
-      await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
-      expect(locks).toBeGreaterThan(50);
-      await clock.until(Promise.all(redlocks.map((redlock) => redlock.close())));
-      for (const node of inner) {
-        for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
-      }
-    },
-  );
+  it.each([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [4, 5],
+    [5, 3],
+    [6, 3],
+  ])("acquire() excludes, orders tokens, and ends for all callers: drawing %i, over %i nodes", async (seed, nodeCount) => {
+    const { clock, inner, redlocks, pause } = crowd(4, nodeCount, { ttlMs: 60_000 });
+    const random = dice(seed);
+    const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
+    const locks = { reader: 0, writer: 0 };
+    const visit = async (redlock: Redlock): Promise<void> => {
+      const resources = ["a", "b", "c"].filter(() => random() < 0.5);
+      const isWriter = random() < 0.4;
+      const options = { mode: isWriter ? "exclusive" : "shared", signal: signalThatMayAbort(random, pause) } as const;
+      const names = resources.length > 0 ? resources : ["a"];
+      const call = random() < 0.2 ? redlock.tryAcquire(names, options) : redlock.acquire(names, options);
+      const lock = await call.catch(() => null);
+      if (lock === null) return pause(random());
+      locks[isWriter ? "writer" : "reader"] += 1;
+      for (const resource of lock.resources) judges.get(resource)?.enter(lock, isWriter);
+      await pause(random() * 4);
+      for (const resource of lock.resources) judges.get(resource)?.leave(isWriter);
+      await lock.release();
+    };
+    const work = async (redlock: Redlock): Promise<void> => {
+      for (let round = 0; round < 25; round++) await visit(redlock);
+    };
+    await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
+    expect(locks.reader).toBeGreaterThan(50);
+    expect(locks.writer).toBeGreaterThan(30);
+    expect(Math.max(...[...judges.values()].map(({ readersMax }) => readersMax))).toBeGreaterThan(3);
+    await clock.until(Promise.all(redlocks.map((redlock) => redlock.close())));
+    for (const node of inner) {
+      for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
+    }
+  });
 });
 
 /** Returns a signal that aborts after a moment in one of five cases. */
