@@ -1,10 +1,6 @@
 import type { Redlock } from "@holdfast/core";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type World, world } from "../world.ts";
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** Lets workers hold `a` for a millisecond at a time, for a second. Returns the number of locks. */
 async function locksOfA({ clock }: World, redlocks: readonly Redlock[], workers: number): Promise<number> {

@@ -143,9 +143,11 @@ describe("hand-over within a process", () => {
     expect(await it.heldOn("r")).toEqual([]);
   });
 
-  it("release() really releases the lock after 16 consecutive hand-overs", async () => {
-    const it = world(3, { waitTimeoutMs: 60_000 });
-    expect(await endsOfLocks(it, 40)).toBe(`${"h".repeat(16)}r${"h".repeat(16)}r${"h".repeat(5)}r`);
+  it.each([
+    ["16 consecutive hand-overs", 40, undefined, `${"h".repeat(16)}r${"h".repeat(16)}r${"h".repeat(5)}r`],
+    ["50 ms of hand-overs", 9, 20, "hhrhhrhhr"],
+  ])("release() really releases the lock after %s", async (_, calls, holdMs, ends) => {
+    expect(await endsOfLocks(world(3, { waitTimeoutMs: 60_000 }), calls, holdMs)).toBe(ends);
   });
 
   it("release() counts hand-overs from zero after one that failed", async () => {
@@ -158,11 +160,6 @@ describe("hand-over within a process", () => {
     };
     for (const node of it.nodes) node.fault = fail;
     expect(await endsOfLocks(it, 30)).toBe(`${"h".repeat(10)}r${"h".repeat(16)}rhr`);
-  });
-
-  it("release() really releases the lock after 50 ms of hand-overs", async () => {
-    const it = world(3, { waitTimeoutMs: 60_000 });
-    expect(await endsOfLocks(it, 9, 20)).toBe("hhrhhrhhr");
   });
 
   it("release() does not hand the lock to a waiter that has given up", async () => {

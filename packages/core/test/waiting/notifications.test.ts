@@ -1,10 +1,6 @@
 import type { RedlockOptions } from "@holdfast/core";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { claimOf, countWatches, world } from "../world.ts";
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** Back-offs of almost five seconds, which cannot be mistaken for a notification. */
 const patient: RedlockOptions = {

@@ -1,10 +1,6 @@
 import type { Redlock } from "@holdfast/core";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { crowd, dice } from "../support/crowd.ts";
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /**
  * Lets five workers repeatedly lock `a`, five lock `b`, and one lock both, for 5 ms each.

@@ -1,6 +1,6 @@
 import type { Redlock } from "@holdfast/core";
 import { type FaultyNode, isNightly } from "@holdfast/testkit";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type Crowd, crowd as crowdWith, dice } from "../support/crowd.ts";
 
 /** Clients whose messages all take a moment, and some of them longer. */
@@ -37,10 +37,6 @@ async function contend({ clock, redlocks, pause }: Crowd, workers: number, forMs
   await clock.until(Promise.all(all), 10 * forMs + 120_000);
   return { locks, longestWaitMs: Math.max(...waitsMs), count: waitsMs.length };
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe("fairness between processes", () => {
   // Random names break ties in the waiting lists.
