@@ -1,48 +1,8 @@
-import { ConfigurationError, LockLostError, type Redlock } from "@holdfast/core";
+import { ConfigurationError, LockLostError } from "@holdfast/core";
 import { type ElectionObserver, election, type Term, TermEndedError } from "@holdfast/core/election";
 import { describe, expect, it } from "vitest";
+import { candidate, expectInOrder, ttlMs } from "../support/candidate.ts";
 import { steal, type World, world } from "../world.ts";
-
-const ttlMs = 2_000;
-
-/** Leads until the signal of each term aborts, and records when each term began and ended. */
-interface Candidate {
-  readonly terms: { readonly fence: number; readonly beganMs: number; endedMs: number }[];
-  /** Resolves when the loop has ended. */
-  readonly ended: Promise<void>;
-  current: Term | undefined;
-  stop(): void;
-}
-
-function candidate(
-  { clock }: World,
-  redlock: Redlock,
-  options: { readonly observer?: ElectionObserver; readonly maxHoldMs?: number; readonly label?: string } = {},
-): Candidate {
-  const stop = new AbortController();
-  const lead = async (): Promise<void> => {
-    for await (const term of election(redlock, "jobs", { ttlMs, ...options }).campaign({ signal: stop.signal })) {
-      const record = { fence: term.fence, beganMs: clock.monotonicMs(), endedMs: Infinity };
-      self.terms.push(record);
-      self.current = term;
-      expect(term.signal.aborted).toBe(false);
-      await new Promise((resolve) => term.signal.addEventListener("abort", resolve));
-      record.endedMs = clock.monotonicMs();
-    }
-  };
-  const self: Candidate = { terms: [], current: undefined, stop: () => stop.abort(), ended: Promise.resolve() };
-  return Object.assign(self, { ended: lead() });
-}
-
-/** Fails if two of these terms overlap or have one number, or if a later one has a smaller number. */
-function expectInOrder(...candidates: readonly Candidate[]): void {
-  const terms = candidates.flatMap((one) => one.terms).sort((a, b) => a.beganMs - b.beganMs);
-  for (const [index, later] of terms.slice(1).entries()) {
-    const earlier = terms[index];
-    expect(later.fence).toBeGreaterThan(earlier?.fence ?? 0);
-    expect(later.beganMs).toBeGreaterThanOrEqual(earlier?.endedMs ?? Infinity);
-  }
-}
 
 function latency(nodes: World["nodes"], ms: number): void {
   for (const node of nodes) node.fault = () => ({ requestMs: ms / 2, replyMs: ms / 2 });
