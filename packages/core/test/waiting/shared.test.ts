@@ -297,37 +297,40 @@ describe("shared and exclusive locks on several resources", () => {
     [4, 5],
     [5, 3],
     [6, 3],
-  ])("acquire() excludes, orders tokens, and ends for all callers: drawing %i, over %i nodes", async (seed, nodeCount) => {
-    const { clock, inner, redlocks, pause } = crowd(4, nodeCount, { ttlMs: 60_000 });
-    const random = dice(seed);
-    const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
-    const locks = { reader: 0, writer: 0 };
-    const visit = async (redlock: Redlock): Promise<void> => {
-      const resources = ["a", "b", "c"].filter(() => random() < 0.5);
-      const isWriter = random() < 0.4;
-      const options = { mode: isWriter ? "exclusive" : "shared", signal: signalThatMayAbort(random, pause) } as const;
-      const names = resources.length > 0 ? resources : ["a"];
-      const call = random() < 0.2 ? redlock.tryAcquire(names, options) : redlock.acquire(names, options);
-      const lock = await call.catch(() => null);
-      if (lock === null) return pause(random());
-      locks[isWriter ? "writer" : "reader"] += 1;
-      for (const resource of lock.resources) judges.get(resource)?.enter(lock, isWriter);
-      await pause(random() * 4);
-      for (const resource of lock.resources) judges.get(resource)?.leave(isWriter);
-      await lock.release();
-    };
-    const work = async (redlock: Redlock): Promise<void> => {
-      for (let round = 0; round < 25; round++) await visit(redlock);
-    };
-    await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
-    expect(locks.reader).toBeGreaterThan(50);
-    expect(locks.writer).toBeGreaterThan(30);
-    expect(Math.max(...[...judges.values()].map(({ readersMax }) => readersMax))).toBeGreaterThan(3);
-    await clock.until(Promise.all(redlocks.map((redlock) => redlock.close())));
-    for (const node of inner) {
-      for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
-    }
-  });
+  ])(
+    "acquire() excludes, orders tokens, and ends for all callers: drawing %i, over %i nodes",
+    async (seed, nodeCount) => {
+      const { clock, inner, redlocks, pause } = crowd(4, nodeCount, { ttlMs: 60_000 });
+      const random = dice(seed);
+      const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
+      const locks = { reader: 0, writer: 0 };
+      const visit = async (redlock: Redlock): Promise<void> => {
+        const resources = ["a", "b", "c"].filter(() => random() < 0.5);
+        const isWriter = random() < 0.4;
+        const options = { mode: isWriter ? "exclusive" : "shared", signal: signalThatMayAbort(random, pause) } as const;
+        const names = resources.length > 0 ? resources : ["a"];
+        const call = random() < 0.2 ? redlock.tryAcquire(names, options) : redlock.acquire(names, options);
+        const lock = await call.catch(() => null);
+        if (lock === null) return pause(random());
+        locks[isWriter ? "writer" : "reader"] += 1;
+        for (const resource of lock.resources) judges.get(resource)?.enter(lock, isWriter);
+        await pause(random() * 4);
+        for (const resource of lock.resources) judges.get(resource)?.leave(isWriter);
+        await lock.release();
+      };
+      const work = async (redlock: Redlock): Promise<void> => {
+        for (let round = 0; round < 25; round++) await visit(redlock);
+      };
+      await clock.until(Promise.all(redlocks.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
+      expect(locks.reader).toBeGreaterThan(50);
+      expect(locks.writer).toBeGreaterThan(30);
+      expect(Math.max(...[...judges.values()].map(({ readersMax }) => readersMax))).toBeGreaterThan(3);
+      await clock.until(Promise.all(redlocks.map((redlock) => redlock.close())));
+      for (const node of inner) {
+        for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
+      }
+    },
+  );
 });
 
 /** Returns a signal that aborts after a moment in one of five cases. */
