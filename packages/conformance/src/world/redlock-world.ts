@@ -10,10 +10,7 @@ export interface RedlockWorld {
   readonly redlock: Redlock;
   /** Over the second clients. */
   readonly rivalRedlock: Redlock;
-  /** Returns a further `Redlock` over the first clients, for locks with this ttl. Its calls take as long at most. */
-  briefRedlock(ttlMs: number): Redlock;
   times: World["times"];
-  eventually: World["eventually"];
 }
 
 /** Creates the world of one test of whole Redlocks. */
@@ -27,18 +24,15 @@ export function redlockWorldOf(nodes: readonly World[], timeoutMs: number): Redl
     retryDelayMaxMs: 20,
   };
   // The nodes of a Redlock must have different names, but fresh subjects may share one.
-  const redlockOf = (side: "node" | "rival", own: RedlockOptions = {}): Redlock =>
+  const redlockOf = (side: "node" | "rival"): Redlock =>
     new Redlock(
       nodes.map((world, index) => plainNode(world[side].node, `${world[side].node.name} #${index + 1}`)),
-      { ...options, ...own },
+      options,
     );
   return {
     nodes,
     redlock: redlockOf("node"),
     rivalRedlock: redlockOf("rival"),
-    // The node timeout must be below the ttl.
-    briefRedlock: (ttlMs) => redlockOf("node", { ttlMs, nodeTimeoutMs: ttlMs - 10, waitTimeoutMs: ttlMs }),
     times: (count) => (nodes[0] as World).times(count),
-    eventually: (what, condition) => (nodes[0] as World).eventually(what, condition),
   };
 }
