@@ -53,7 +53,7 @@ describe("a failed test", () => {
     ["starts again when it does not know a cursor", /^scan\(\) accepts a cursor that it did not make/],
     ["never advances the counter for a shared claim", /^shared claims never advance the counter/],
     ["names waiters of shared requests first even after sharers", /^readers are named after readers/],
-    ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],
+    ["ignores the hint", /^the hint is ignored, cut to 32 bits, or replaces a higher counter: /],
     ["forgets a counter two seconds after the release", /^a fence counter is lost some seconds after its claim/],
   ];
   test.each(mistakes)("names the likely mistake of a node that %s", async (fault, message) => {

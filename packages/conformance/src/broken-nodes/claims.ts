@@ -99,7 +99,7 @@ export const brokenClaims: readonly BrokenNode[] = [
         },
       ),
     },
-    "acquire() names the holder of the claim that lasts longest, and never the requesting owner": {
+    "acquire() gives the wait for the claim that lasts longest, and its holder, if it gives any": {
       "names the holder of the first resource, even if another claim lasts longer": (node) =>
         withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
     },

@@ -47,7 +47,7 @@ function sharingOneCounter(
 /** Faults in the fence counters. Each of them can give two locks the same fencing token. */
 export const brokenFences: readonly BrokenNode[] = [
   ...broken({
-    "both clients share the fence counter of a resource": {
+    "the fence of a grant is one more than the counter, after a release by either client": {
       "counts fences separately in each process": { perClient: countingByItself },
     },
     "extend() of a held claim raises a lower counter to the fence, and leaves a higher one alone": {

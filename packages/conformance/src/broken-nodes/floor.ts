@@ -282,7 +282,7 @@ export const brokenFloors: readonly BrokenNode[] = [
     "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls": {
       "replies to raiseFloor() before the epoch is in force": raisingLater,
     },
-    "the floor and the epoch last for seconds": {
+    "the floor and the epoch last for seconds, and outlive claims and counters": {
       "forgets the floor after two seconds": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
     },
     "acquire() is served if its epoch differs from that of the node by 1 at most, and no other": {
@@ -434,7 +434,7 @@ export const brokenFloors: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["floor", "advance"], {
-    "the floor and the epoch outlive claims and counters": {
+    "the floor and the epoch last for seconds, and outlive claims and counters": {
       "forgets the floor with the counters, after a day": (node, elapsedMs) => forgettingAfter(node, elapsedMs, dayMs),
     },
   }),

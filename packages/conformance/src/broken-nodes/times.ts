@@ -87,7 +87,7 @@ export const brokenTimes: readonly BrokenNode[] = [
         return reply;
       }),
     },
-    "acquire() gives the longest wait among several blocking claims, if it gives one": {
+    "acquire() gives the wait for the claim that lasts longest, and its holder, if it gives any": {
       "gives a wait in seconds": (node) => withRetryAfter(node, (retryAfterMs) => retryAfterMs / 1000),
     },
     "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one": {

@@ -146,23 +146,28 @@ export const extendFacts: readonly Fact[] = [
         expect(await nextFence(rival, "c")).toEqual(between(1, 11));
       },
 
-    "extend() changes nothing while another owner holds any of the resources, with or without rejoin": async ({
-      node,
-      rival,
-      pass,
-    }) => {
-      for (const foreign of ["a", "b", "c"]) {
-        const own = ["a", "b", "c"].filter((name) => name !== foreign);
-        await node.grant("alice", own, { fenceHint: 10 });
+    "extend() changes nothing while another owner holds any of the resources, with or without rejoin": async (
+      world,
+    ) => {
+      const { node, rival } = world;
+      for (const [foreign, isRestHeld] of ["a", "b", "c"].flatMap((name) => [
+        [name, true] as const,
+        [name, false] as const,
+      ])) {
+        const rest = ["a", "b", "c"].filter((name) => name !== foreign);
+        if (isRestHeld) await node.grant("alice", rest, { fenceHint: 10 });
         await rival.grant("bob", foreign, { fenceHint: 10 });
         for (const rejoin of rejoins) {
           const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000, rejoin });
           expect(reply).toEqual({ held: false, rejoined: false });
         }
-        await pass(momentMs);
-        for (const resource of own) expect(await node.hold("alice", resource)).toBeLessThan(1_000);
+        await world.pass(momentMs);
+        for (const resource of rest) {
+          const fence = isRestHeld ? await node.hold("alice", resource) : await nextFence(rival, resource);
+          expect(fence).toBeLessThan(1_000);
+        }
         expect(await rival.hold("bob", foreign)).toBeLessThan(1_000);
-        await node.release("alice", own);
+        await node.release("alice", rest);
         await rival.release("bob", foreign);
       }
     },

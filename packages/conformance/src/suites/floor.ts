@@ -144,14 +144,6 @@ export const floorFacts: readonly Fact[] = [
       await expectNext(world, [["r", 1]]);
     },
 
-    "the floor and the epoch outlive claims and counters": async (world) => {
-      await world.node.raiseFloor({ floor: 100, epoch: 3 });
-      await world.leap(400 * dayMs);
-      expect(await world.rival.raiseFloor(), mistakes.lost).toEqual({ floor: 100, epoch: 3 });
-      await world.rival.refuse("alice", "r");
-      expect(await world.rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);
-    },
-
     // A grant counts every counter below the floor as the floor.
     "acquire() grants one more than the floor if the counter is lower, through either client": async (world) => {
       const { node, rival } = world;
@@ -657,9 +649,10 @@ export const redlockFloorFacts: readonly Fact<RedlockWorld>[] = factsNeeding<Red
 /** The facts about a floor that lasts for seconds. */
 export const lastingFloorFacts: readonly LastingFact[] = [
   ...lastingFactsNeeding(["floor"], {
-    "the floor and the epoch last for seconds": async ({ node, rival }) => {
+    "the floor and the epoch last for seconds, and outlive claims and counters": async ({ node, rival, leap }) => {
       await node.raiseFloor({ floor: 100, epoch: 3 });
       return async () => {
+        await leap(400 * dayMs);
         expect(await rival.raiseFloor(), mistakes.lost).toEqual({ floor: 100, epoch: 3 });
         await rival.refuse("alice", "r", {}, mistakes.lost);
         expect(await rival.grant("alice", "r", { epoch: 3 }), mistakes.lost).toBe(101);

@@ -73,19 +73,5 @@ export const rejoinFacts: readonly Fact[] = [
       for (const resource of ["a", "b", "c"]) await claimWhenFree(world, resource, "bob");
       expect(await rival.hold("bob", ["a", "b", "c"])).toEqual(between(12, 14));
     },
-
-    "extend() with rejoin changes nothing while another owner holds any of the resources": async ({ node, rival }) => {
-      for (const taken of ["a", "b", "c"]) {
-        const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
-        const held = `${taken}, ${taken} is taken`;
-        await rival.grant("bob", held, { fenceHint: 10 });
-        const reply = await node.extend("alice", resources, { fence: 1_000, rejoin: true });
-        expect(reply).toEqual({ held: false, rejoined: false });
-        for (const free of resources.filter((name) => name !== held)) {
-          expect(await nextFence(rival, free)).toEqual(between(1, 18));
-        }
-        expect(await rival.hold("bob", held)).toEqual(between(10, 18));
-      }
-    },
   }),
 ];

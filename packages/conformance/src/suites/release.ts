@@ -22,6 +22,8 @@ export const releaseFacts: readonly Fact[] = [
       expect(await node.release("alice", "r")).toBe(false);
       expect(await rival.release("alice", "r")).toBe(false);
       expect(await nextFence(rival, "r")).toBe(2);
+      await claimAndExpire(world, "alice", "expired");
+      expect(await node.release("alice", "expired"), "the release of an expired claim").toBe(false);
     },
 
     "release() leaves another owner's claim and counter alone": async ({ node, rival }) => {
@@ -31,18 +33,6 @@ export const releaseFacts: readonly Fact[] = [
       }
       await rival.deny("bob", "r");
       expect(await node.hold("Alice 1", "r")).toBe(fence);
-    },
-
-    "release() of a released or expired claim leaves the next owner's claim alone": async (world) => {
-      const { node, rival } = world;
-      await node.grant("alice", "released");
-      await node.release("alice", "released");
-      await claimAndExpire(world, "alice", "expired");
-      for (const resource of ["released", "expired"]) {
-        await rival.grant("bob", resource);
-        expect(await node.release("alice", resource)).toBe(false);
-        await rival.hold("bob", resource);
-      }
     },
   }),
   ...factsNeeding(["severalResources"], {

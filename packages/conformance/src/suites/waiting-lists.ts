@@ -35,16 +35,6 @@ export async function namesOf(client: Client, resources: Resources): Promise<rea
 /** The facts about waiting lists, if the node keeps them. */
 export const waitingListFacts: readonly Fact[] = [
   ...facts({
-    "acquire() with a waiter is granted and denied as without one": async ({ node, rival }) => {
-      expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
-      expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
-      await rival.deny("bob", "r", { waiter: "B" });
-      await rival.deny("bob", "r", { waiter: "A" });
-      expect(await node.hold("alice", "r")).toBe(1);
-      await node.free("alice", "r");
-      expect(await rival.grant("bob", "r", { waiter: "B" })).toBe(2);
-    },
-
     "acquire() grants a free resource to any client, whichever waiter is next": async ({ node, rival }) => {
       for (const terms of [{}, { waiter: "C" }]) {
         await node.grant("alice", "r");
@@ -144,14 +134,6 @@ export const waitingListFacts: readonly Fact[] = [
       await nextAfter(world, "r", ["A", "B", "C"], { undo: true });
       expect(await namesOf(world.rival, "r")).toEqual(["C", "B", "A"]);
     },
-
-    "acquire() denied after its waiter was named puts that waiter behind all others": async (world) => {
-      await nextAfter(world, "r", ["A"], { undo: true });
-      expect(await nextAfter(world, "r", ["B"])).toBe("A");
-      await nextAfter(world, "r", ["A"], { undo: true });
-      expect(await namesOf(world.rival, "r")).toEqual(["B", "A"]);
-    },
-
     // The `waiter` and the `undo` of a release.
     "release() with a waiter puts it behind all others, and ahead of later ones": async ({ node, rival }) => {
       expect(await nextAfter({ node, rival }, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");

@@ -125,16 +125,6 @@ export const watchFacts: readonly Fact[] = [
     },
 
     // Locks do not depend on notifications.
-    "watch() neither claims nor blocks, and leaves claims and counters alone": async ({ node, rival }) => {
-      const unwatch = await node.watch(["r", "other"], () => {});
-      expect(await rival.grant("alice", "r")).toBe(1);
-      await node.deny("bob", "r");
-      await rival.release("alice", "r");
-      expect(await node.grant("bob", "r")).toBe(2);
-      await unwatch();
-      await node.hold("bob", "r");
-    },
-
     "watch() is not needed for progress: an expired claim is free without a notification": async (world) => {
       const unwatch = await world.node.watch("r", () => {});
       const fence = await claimAndExpire(world, "alice", "r");
