@@ -181,6 +181,7 @@ export const brokenFloors: readonly BrokenNode[] = [
     },
     "acquire() grants one more than the floor if the counter is lower, through either client": {
       "keeps a floor and ignores it": () => keeping().methods,
+      "ignores the floor in a takeover": hinting(({ takeover }) => takeover === undefined),
     },
     "acquire() grants one more than the counter if that is not below the floor": {
       "grants one more than the floor even if the counter is higher": fencing((fence, floor) =>
@@ -192,14 +193,8 @@ export const brokenFloors: readonly BrokenNode[] = [
         acquire: (request) => node.acquire({ ...request, fenceHint: state.floor > 0 ? 1 : request.fenceHint }),
       })),
     },
-    "acquire() obeys a floor that is further ahead of the clock than a hint may be": {
-      "limits the floor like a hint": hinting(),
-    },
     "acquire() of several resources grants one more than the highest of the floor and their counters": {
       "ignores the floor for requests of several resources": hinting(({ resources }) => resources.length === 1),
-    },
-    "acquire() with takeover grants one more than the floor": {
-      "ignores the floor in a takeover": hinting(({ takeover }) => takeover === undefined),
     },
     "acquire() resent by the holder grants again with its fence, or with the floor": {
       "repeats a grant with a fence above the floor": fencing((fence, floor) => Math.max(fence, floor + 1)),
@@ -225,7 +220,7 @@ export const brokenFloors: readonly BrokenNode[] = [
         },
       })),
     },
-    "acquire() of a shared claim that joins counters above the floor leaves them alone": {
+    "acquire() of a shared claim on several resources obeys the floor, whether it joins on all or on some of them": {
       "sets the counter of sharers back to the floor": fencing((fence, floor, request) =>
         request.shared && floor > 0 ? floor : fence,
       ),
@@ -242,6 +237,10 @@ export const brokenFloors: readonly BrokenNode[] = [
       })),
     },
     "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients": {
+      "refuses later epochs while it has none": on("acquire", async (request, node) => {
+        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
+        return node.acquire(request);
+      }),
       "keeps the floor and the epoch in each client": { perClient: hinting() },
       "sets the floor and the epoch to those of the latest request": hinting(undefined, (state, { floor, epoch }) =>
         Object.assign(state, { floor, epoch }),
@@ -251,6 +250,7 @@ export const brokenFloors: readonly BrokenNode[] = [
       }),
     },
     "raiseFloor() keeps every digit of the floor and the epoch": {
+      "limits the floor like a hint": hinting(),
       "loses the last digits of a large floor": on("raiseFloor", async (request, node) => {
         const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
         const reply = await node.raiseFloor({ ...request, floor });
@@ -279,9 +279,6 @@ export const brokenFloors: readonly BrokenNode[] = [
     "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls": {
       "replies to raiseFloor() before the floor is in force": raisingLater,
     },
-    "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls": {
-      "replies to raiseFloor() before the epoch is in force": raisingLater,
-    },
     "the floor and the epoch last for seconds, and outlive claims and counters": {
       "forgets the floor after two seconds": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
     },
@@ -307,12 +304,6 @@ export const brokenFloors: readonly BrokenNode[] = [
       "serves every request without an epoch": pretending((epoch, nodeEpoch) =>
         nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch,
       ),
-    },
-    "acquire() is served whatever its epoch while the epoch of the node is 0": {
-      "refuses later epochs while it has none": on("acquire", async (request, node) => {
-        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
-        return node.acquire(request);
-      }),
     },
     "acquire() that is refused for its epoch claims nothing, and changes no counter": {
       "refuses a request for its epoch, and has claimed the resource": meddling((request, node, { epoch }) =>
@@ -372,7 +363,7 @@ export const brokenFloors: readonly BrokenNode[] = [
         async ({ resources }, node) => (await node.inspect(resources[0] as string)).fence === 0,
       ),
     },
-    "acquire() that is denied changes no counter, however high the floor": {
+    "acquire() resent by the holder grants again with its fence, or with the floor": {
       "raises the counter of a held resource above the floor when it denies": knowing((state, node) =>
         withDenials(node, async (denial, request) => {
           const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
@@ -484,9 +475,6 @@ export const brokenFloors: readonly BrokenNode[] = [
   ...brokenIf(["floor", "inspect", "waitingLists"], {
     "acquire() that is refused for its epoch adds its waiter to no waiting list": {
       "refuses a request for its epoch, and has added its waiter to the list": enlistingRefused,
-    },
-    "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing": {
-      "favours a writer that it refuses for its epoch": enlistingRefused,
     },
   }),
 ];

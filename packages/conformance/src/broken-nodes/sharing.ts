@@ -144,7 +144,7 @@ export const brokenSharing: readonly BrokenNode[] = [
       "reports that it released a shared claim whose acquire it has only just sent": (node) =>
         releasingSent(node, true),
     },
-    "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": {
+    "extend() of one shared claim raises the counter for all sharers, and for all later claims": {
       "does not advance the counter for an exclusive claim after shared ones": (node) => {
         const wereShared = new Map<string, boolean>();
         return withGrants(node, (fence, request) => {
@@ -319,7 +319,7 @@ export const brokenSharing: readonly BrokenNode[] = [
           return reply.held ? reply.fence : fence;
         }),
     },
-    "extend() of one shared claim raises the counter for all sharers": {
+    "extend() of one shared claim raises the counter for all sharers, and for all later claims": {
       "keeps a counter for each sharer": (node) => {
         const first = new Map<string, number>();
         return withSharedGrants(node, (fence, { resources }, join) => {
@@ -342,6 +342,8 @@ export const brokenSharing: readonly BrokenNode[] = [
         }
         return reply;
       }),
+      "prolongs the claims of all sharers to the ttl of the one that joins": (node) =>
+        touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
     },
     "extend() without rejoin of a resource that only others share changes nothing": {
       "makes a claim for any owner that extends a shared resource": on("extend", async (request, node) => {
@@ -371,7 +373,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
       }),
     },
-    "an owner whose shared claim has expired joins again while another one lasts": {
+    "a shared claim that has expired counts no longer, while another one lasts": {
       "takes the claim of a sharer that has expired for one in force": (node) => {
         const open = new Set<string>();
         return {
@@ -396,10 +398,6 @@ export const brokenSharing: readonly BrokenNode[] = [
           await node.release(other);
           await node.acquire(other);
         }),
-    },
-    "a shared claim is not prolonged by a longer one that joins or is extended": {
-      "prolongs the claims of all sharers to the ttl of the one that joins": (node) =>
-        touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
     },
     "a resource is free when its last shared claim ends, although a longer one was released": {
       "keeps a shared resource for the longest ttl of any sharer, even if that one was released": on(
@@ -436,14 +434,12 @@ export const brokenSharing: readonly BrokenNode[] = [
           return sharers.some(({ length }) => length === 0) ? node.extend(request) : rejoinEach(request, node);
         }),
       },
-    "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter": {
+    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
       "cannot make the claim of the only sharer exclusive": on("acquire", async ({ takeover, ...request }, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
         return node.acquire(isRefused ? request : { ...request, takeover });
       }),
-    },
-    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
       "makes a claim exclusive although another owner shares the resource": on("acquire", async (request, node) => {
         const { takeover, resources } = request;
         const sharers = await sharersOf(node, resources[0] as string);

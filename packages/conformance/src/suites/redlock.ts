@@ -57,7 +57,6 @@ export const redlockFacts: readonly Fact<RedlockWorld>[] = [
       await next.release();
       expect((await redlock.acquire("r")).fence).toBeGreaterThan(next.fence);
     },
-
   }),
   ...factsNeeding<RedlockWorld>(["takeover"], {
     "transfer() keeps a lock from others until one of them adopts it": async ({ redlock, rivalRedlock }) => {

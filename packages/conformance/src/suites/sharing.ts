@@ -215,22 +215,15 @@ export const sharingFacts: readonly Fact[] = [
       expect(await claimAlone(rival, "r")).toBe(11);
     },
 
-    "extend() of one shared claim raises the counter for all sharers": async ({ node, rival }) => {
+    "extend() of one shared claim raises the counter for all sharers, and for all later claims": async (world) => {
+      const { node, rival } = world;
       for (const owner of ["alice", "bob"]) await join(node, owner, "r", 10);
       expect(await node.hold("alice", "r", { ...shared, fence: 50 })).toBe(50);
       expect(await rival.hold("bob", "r", { ...shared, fence: 20 })).toBe(50);
       expect(await join(rival, "carol", "r")).toBe(50);
-    },
-
-    "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised": async ({
-      node,
-      rival,
-    }) => {
-      for (const owner of ["alice", "bob"]) await join(node, owner, "r", 10);
-      await node.hold("bob", "r", { ...shared, fence: 50 });
-      await node.free("bob", "r");
-      expect(await join(rival, "carol", "r"), "the counter after the sharer that raised it released").toBe(50);
-      for (const owner of ["alice", "carol"]) await node.free(owner, "r");
+      await node.free("alice", "r");
+      expect(await join(rival, "dave", "r"), "the counter after the sharer that raised it released").toBe(50);
+      for (const owner of ["bob", "carol", "dave"]) await node.free(owner, "r");
       expect(await claimAlone(rival, "r")).toBe(51);
     },
 
@@ -240,11 +233,12 @@ export const sharingFacts: readonly Fact[] = [
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
         for (const owner of ["alice", "bob"]) await node.grant(owner, name, { ...shared, ttlMs }, mistakes.ignored);
         await node.hold("alice", name, { ...shared, ttlMs: longMs });
+        await join(rival, "carol", name);
       });
       await expireBriefClaims(world, ttlMs);
       expect(await node.release("bob", resource), "the claim that was not extended is still there").toBe(false);
-      await rival.deny("carol", resource, {}, mistakes.notAlone);
-      await node.hold("alice", resource, shared, mistakes.notKept);
+      await rival.deny("dave", resource, {}, mistakes.notAlone);
+      for (const owner of ["alice", "carol"]) await node.hold(owner, resource, shared, mistakes.notKept);
     },
 
     "extend() of a shared claim with less than its remaining ttl does not shorten it": async (world) => {
@@ -294,22 +288,18 @@ export const sharingFacts: readonly Fact[] = [
     "a shared claim that has expired counts no longer, while another one lasts": async (world) => {
       const { node, rival } = world;
       await join(node, "alice", "r");
-      await node.grant("bob", "r", { ...shared, ttlMs: briefMs }, mistakes.ignored);
+      for (const owner of ["bob", "carol"]) {
+        await node.grant(owner, "r", { ...shared, ttlMs: briefMs }, mistakes.ignored);
+      }
       await expireBriefClaims(world);
       expect(await node.extend("bob", "r", { ...shared, fence: 1_000 })).toEqual(notHeld);
       expect(await rival.release("bob", "r")).toBe(false);
       await expectSharers(world, ["alice"], afterExpiry(1));
+      expect(await join(rival, "carol", "r", 1_000), "joining again").toEqual(afterExpiry(1));
       await node.free("alice", "r");
+      await expectSharers(world, ["carol"], afterExpiry(1));
+      await node.free("carol", "r");
       expect(await claimAlone(rival, "r")).toEqual(afterExpiry(2));
-    },
-
-    "an owner whose shared claim has expired joins again while another one lasts": async (world) => {
-      await join(world.node, "alice", "r");
-      await world.node.grant("bob", "r", { ...shared, ttlMs: briefMs }, mistakes.ignored);
-      await expireBriefClaims(world);
-      expect(await join(world.rival, "bob", "r", 1_000)).toEqual(afterExpiry(1));
-      await world.node.free("alice", "r");
-      await expectSharers(world, ["bob"], afterExpiry(1));
     },
 
     "a shared claim outlasts a shorter one that joins, is extended, expires or is released": async (world) => {
@@ -323,18 +313,6 @@ export const sharingFacts: readonly Fact[] = [
         else await expireBriefClaims(world);
         await expectSharers(world, ["alice"], afterExpiry(1, 2));
       }
-    },
-
-    "a shared claim is not prolonged by a longer one that joins or is extended": async (world) => {
-      const { node, rival } = world;
-      const { resource, ttlMs } = await whileAlive(world, async (name, briefTtlMs) => {
-        await node.grant("alice", name, { ...shared, ttlMs: briefTtlMs });
-        await rival.grant("bob", name, shared, mistakes.ignored);
-        await rival.hold("bob", name, shared);
-      });
-      await expireBriefClaims(world, ttlMs);
-      expect(await node.extend("alice", resource, shared)).toEqual(notHeld);
-      await rival.hold("bob", resource, shared);
     },
 
     "a resource is free when its last shared claim ends, although a longer one was released": async (world) => {
@@ -569,15 +547,6 @@ export const sharingFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["sharing", "takeover"], {
     // Hand-overs from and to shared claims.
-    "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter": async (world) => {
-      const { node, rival } = world;
-      await join(node, "alice", "r", 10);
-      expect(await node.grant("bob", "r", { takeover: "alice" })).toBe(11);
-      await rival.deny("carol", "r", shared, mistakes.notAlone);
-      expect(await node.extend("alice", "r", shared)).toEqual(notHeld);
-      expect(await rival.hold("bob", "r")).toBe(11);
-    },
-
     "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": async ({
       node,
       rival,
@@ -588,7 +557,10 @@ export const sharingFacts: readonly Fact[] = [
       }
       await expectSharers({ node, rival }, ["alice", "bob"], 1);
       await node.free("bob", "r");
-      expect(await rival.grant("carol", "r", { takeover: "alice" })).toBe(2);
+      const mistake = "a takeover does not look for the old owner among the sharers";
+      expect(await rival.grant("carol", "r", { takeover: "alice" }, mistake), mistake).toBe(2);
+      await rival.deny("dave", "r", shared, mistakes.notAlone);
+      expect(await node.extend("alice", "r", shared)).toEqual(notHeld);
     },
 
     "acquire() with takeover makes an exclusive claim shared, and advances the counter": async ({ node, rival }) => {
