@@ -176,7 +176,7 @@ export const brokenScans: readonly BrokenNode[] = [
         };
       },
     },
-    "scan() reads what lasts, while resources are claimed and released between its portions": {
+    "scan() reads what lasts, while resources are claimed, extended and released between its portions": {
       "scans by position among the claims, which shift when others end": on(
         "scan",
         async ({ cursor = "0", timeoutMs }, node) => {
@@ -187,8 +187,6 @@ export const brokenScans: readonly BrokenNode[] = [
           return end < sorted.length ? { ...portion, cursor: String(end) } : portion;
         },
       ),
-    },
-    "scan() reads the claims that are extended between its portions": {
       "scans the latest changes first, so that an extension moves a claim to what was read already": (node) => {
         const changes = new Map<string, number>();
         let latest = 0;

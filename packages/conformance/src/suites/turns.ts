@@ -3,7 +3,7 @@ import { type Fact, factsNeeding, type LastingFact, lastingFactsNeeding } from "
 import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { Clients, World } from "../world/world.ts";
 import { join } from "./sharing.ts";
-import { namesOf } from "./waiting-lists.ts";
+import { namesOf, waitersHeard } from "./waiting-lists.ts";
 
 /** Adds waiters to the list of a resource that is held. */
 async function read(client: Client, resource: string, ...waiters: readonly string[]): Promise<void> {
@@ -201,34 +201,23 @@ export const turnFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["waitingLists", "watch", "sharing"], {
     "watch() names all waiters of shared requests together, and no exclusive one with them": async (world) => {
-      const heard = new Set<string>();
-      const unwatch = await world.rival.watch("r", (_, next) => {
-        if (next !== undefined) heard.add(next);
-      });
-      // A notification may be lost, so this repeats.
-      await world.eventually("the watcher is notified of all three", async () => {
+      const heard = await waitersHeard(world, ["r"], async (names) => {
         await enlist(world, "r", { readers: ["B", "C", "D"], writers: ["A"] });
         await world.node.grant("alice", "r");
         await world.node.free("alice", "r");
-        return heard.size >= 3;
+        return names.size >= 3;
       });
-      expect([...heard].sort()).toEqual(["B", "C", "D"]);
-      await unwatch();
+      expect(heard).toEqual(["r: B", "r: C", "r: D"]);
     },
 
     "watch() names the exclusive waiter whose turn comes after the last shared claim": async (world) => {
-      const heard = new Set<string>();
-      const unwatch = await world.rival.watch("r", (_, next) => {
-        if (next !== undefined) heard.add(next);
-      });
-      await world.eventually("the watcher is notified of the exclusive waiter", async () => {
+      const heard = await waitersHeard(world, ["r"], async (names) => {
         await enlist(world, "r", { readers: ["B"], writers: ["A"] });
         await join(world.node, "alice", "r");
         await world.node.free("alice", "r");
-        return heard.size > 0;
+        return names.size > 0;
       });
-      expect([...heard]).toEqual(["A"]);
-      await unwatch();
+      expect(heard).toEqual(["r: A"]);
     },
   }),
 ];

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
 import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
-import type { Clients } from "../world/world.ts";
+import type { Clients, World } from "../world/world.ts";
 
 /**
  * Claims the resource, sends claims with these waiters, which are denied, releases it, and returns the named waiter.
@@ -30,6 +30,19 @@ export async function namesOf(client: Client, resources: Resources): Promise<rea
     names.push(next);
   }
   return names;
+}
+
+/** Returns what a watcher hears of next waiters until `repeat` is content. It repeats, as a notification may be lost. */
+export async function waitersHeard(
+  { rival, eventually }: Pick<World, "rival" | "eventually">,
+  resources: readonly string[],
+  repeat: (heard: ReadonlySet<string>) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const heard = new Set<string>();
+  const unwatch = await rival.watch(resources, (resource, next) => next && heard.add(`${resource}: ${next}`));
+  await eventually("the watcher is notified", () => repeat(heard));
+  await unwatch();
+  return [...heard].sort();
 }
 
 /** The facts about waiting lists, if the node keeps them. */
@@ -250,51 +263,37 @@ export const waitingListFacts: readonly Fact[] = [
   ...factsNeeding(["waitingLists", "watch"], {
     "watch() names the same waiters as the replies of release(), for each resource, and no others": async (world) => {
       const replied = new Set<string>();
-      const heard = new Set<string>();
-      const unwatch = await world.rival.watch(["a", "b"], (resource, next) => {
-        if (next !== undefined) heard.add(`${resource}: ${next}`);
-      });
-      // A notification may be lost, so this repeats.
-      await world.eventually("the watcher is notified of a waiter for both", async () => {
+      const heard = await waitersHeard(world, ["a", "b"], async (names) => {
         for (const resource of ["a", "b"]) {
           await nextAfter(world, resource, [`for ${resource} since ${replied.size}`], { undo: true });
           replied.add(`${resource}: ${await nextAfter(world, resource, [])}`);
         }
-        return ["a", "b"].every((resource) => [...heard].some((named) => named.startsWith(resource)));
+        return ["a", "b"].every((resource) => [...names].some((named) => named.startsWith(resource)));
       });
       expect([...replied]).toEqual(expect.arrayContaining([...heard]));
-      await unwatch();
     },
 
     "watch() names no waiter for a release with undo": async (world) => {
-      const heard = new Set<string>();
-      const unwatch = await world.rival.watch(["undone", "sentinel"], (_, next) => heard.add(`${next}`));
       await nextAfter(world, "undone", ["A"], { undo: true });
-      await world.eventually("the watcher is notified of another waiter", async () => {
+      const heard = await waitersHeard(world, ["undone", "sentinel"], async (names) => {
+        await nextAfter(world, "undone", [], { undo: true });
         await nextAfter(world, "sentinel", ["B"]);
-        return heard.has("B");
+        return names.has("sentinel: B");
       });
-      expect(heard).not.toContain("A");
-      await unwatch();
+      expect(heard).toEqual(["sentinel: B"]);
     },
   }),
   ...factsNeeding(["waitingLists", "watch", "severalResources"], {
-    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": async ({
-      node,
-      rival,
-      eventually,
-    }) => {
-      const heard = new Set<string>();
-      const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
-      await node.grant("alice", "held");
-      // A notification may be lost, so this repeats.
-      await eventually("the watcher is notified of the next waiter", async () => {
-        await nextAfter({ node, rival }, "free", ["B"], { undo: true });
-        await rival.deny("carol", ["free", "held"], { waiter: "C" });
-        return heard.has("free: B");
+    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": async (
+      world,
+    ) => {
+      await world.node.grant("alice", "held");
+      const heard = await waitersHeard(world, ["free", "held"], async (names) => {
+        await nextAfter(world, "free", ["B"], { undo: true });
+        await world.rival.deny("carol", ["free", "held"], { waiter: "C" });
+        return names.has("free: B");
       });
-      expect([...heard]).toEqual(["free: B"]);
-      await unwatch();
+      expect(heard).toEqual(["free: B"]);
     },
   }),
   ...factsNeeding(["waitingLists", "advance"], {
