@@ -81,10 +81,8 @@ export const waitingListFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["waitingLists"], {
     // The members of a list.
-    "release() names the waiter of a denied acquire(), through either client, and no other": async ({
-      node,
-      rival,
-    }) => {
+    "release() names the waiter of a denied acquire(), through either client, and no other": async (world) => {
+      const { node, rival } = world;
       await node.grant("alice", "r", { waiter: "A" });
       await node.grant("alice", "r", { waiter: "A" });
       await rival.deny("bob", "r");
