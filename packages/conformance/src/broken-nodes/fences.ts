@@ -211,17 +211,6 @@ export const brokenFences: readonly BrokenNode[] = [
         };
       },
     },
-    "extend() of several held resources raises each lower counter, and returns the highest": {
-      "raises only the highest of the counters of several extended resources": on("extend", async (request, node) => {
-        const { resources } = request;
-        if (resources.length === 1) return node.extend(request);
-        const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
-        const highest = Math.max(...views.map(({ fence }) => fence));
-        const raised = resources.filter((_, index) => views[index]?.fence === highest).slice(0, 1);
-        await node.extend({ ...request, resources: raised, rejoin: false });
-        return node.extend({ ...request, fence: 1 });
-      }),
-    },
   }),
   ...brokenIf(["ownCounters"], {
     "release() frees the owner's claim for the next owner, and keeps the counter": {

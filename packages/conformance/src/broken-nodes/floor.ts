@@ -335,21 +335,6 @@ export const brokenFloors: readonly BrokenNode[] = [
     "extend() and release() serve holders of all epochs": {
       "does not extend the claims of older epochs": refusingHolders("extend"),
       "does not release the claims of older epochs": refusingHolders("release"),
-      "ends the claims of older epochs": (node) => {
-        const claims: AcquireRequest[] = [];
-        return {
-          async acquire(request) {
-            const reply = await node.acquire(request);
-            if (reply.granted) claims.push(request);
-            return reply;
-          },
-          async raiseFloor(request) {
-            const reply = await node.raiseFloor(request);
-            for (const claim of claims) if ((claim.epoch ?? 1) < reply.epoch) await node.release(claim);
-            return reply;
-          },
-        };
-      },
     },
     "extend() with rejoin serves holders of all epochs": {
       "rejoins nothing once it has an epoch": knowing((state, node) => ({

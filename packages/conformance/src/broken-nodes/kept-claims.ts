@@ -61,16 +61,21 @@ function endingAfter(node: LockNode, elapsedMs: () => number, afterMs: number): 
   });
 }
 
-/** Ends claims when a call shows that the connection was lost, if they are at most `agedMs` old. */
-function endingWithConnection(node: LockNode, elapsedMs: () => number, agedMs: number): Partial<LockNode> {
+/** Ends claims that are at most `agedMs` old, `afterMs` after a call has shown that the connection was lost. */
+function endingWithConnection(
+  node: LockNode,
+  elapsedMs: () => number,
+  { agedMs = Number.POSITIVE_INFINITY, afterMs = 0 }: { agedMs?: number; afterMs?: number } = {},
+): Partial<LockNode> {
   const claims = new Map<string, SeenClaim>();
   const seeing = withClaims(node, claims, elapsedMs);
-  let lost: SeenClaim[] = [];
+  let lost: (SeenClaim & { readonly lostAtMs: number })[] = [];
   const noticing = async <Reply>(call: Promise<Reply>): Promise<Reply> => {
     try {
       return await call;
     } catch (error) {
-      lost.push(...claims.values());
+      const lostAtMs = elapsedMs();
+      for (const claim of claims.values()) if (lostAtMs - claim.atMs <= agedMs) lost.push({ ...claim, lostAtMs });
       claims.clear();
       throw error;
     }
@@ -82,9 +87,10 @@ function endingWithConnection(node: LockNode, elapsedMs: () => number, agedMs: n
       extend: (request) => noticing(seeing.extend(request)),
     },
     async () => {
-      const ended = lost.filter(({ atMs }) => elapsedMs() - atMs <= agedMs);
-      lost = [];
-      for (const claim of ended) await node.release(claim.request).catch(() => lost.push(claim));
+      const isDue = ({ lostAtMs }: (typeof lost)[0]): boolean => elapsedMs() - lostAtMs >= afterMs;
+      const due = lost.filter(isDue);
+      lost = lost.filter((claim) => !isDue(claim));
+      for (const claim of due) await node.release(claim.request).catch(() => lost.push(claim));
     },
   );
 }
@@ -153,30 +159,6 @@ function releasingLater(node: Required<LockNode>): Partial<LockNode> {
   };
 }
 
-/** Excludes only callers of one process, in memory, and removes other processes' claims from the store. */
-function excludingInProcess(node: Required<LockNode>): Partial<LockNode> {
-  const holders = new Map<string, string>();
-  return {
-    async acquire(request) {
-      const owners = await Promise.all(request.resources.map(async (name) => (await node.inspect(name)).owner));
-      for (const [index, resource] of request.resources.entries()) {
-        const owner = owners[index] ?? null;
-        const isForeign = owner !== null && owner !== request.owner && holders.get(resource) !== owner;
-        if (isForeign) await node.release({ ...request, resources: [resource], owner });
-      }
-      const reply = await node.acquire(request);
-      if (reply.granted) for (const resource of request.resources) holders.set(resource, request.owner);
-      return reply;
-    },
-    async extend(request) {
-      const reply = await node.extend(request);
-      const isHolder = reply.held || reply.rejoined;
-      if (isHolder) for (const resource of request.resources) holders.set(resource, request.owner);
-      return reply;
-    },
-  };
-}
-
 /** Checks and claims in two steps, with a mutex in this process around both. */
 function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
   let tail: Promise<unknown> = Promise.resolve();
@@ -207,38 +189,22 @@ function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
 export const brokenKeptClaims: readonly BrokenNode[] = [
   ...brokenIf(["server"], {
     "a claim outlives the connection that made it, and still belongs to its owner": {
-      "ends claims with the connection that made them": (node, elapsedMs) =>
-        endingWithConnection(node, elapsedMs, Number.POSITIVE_INFINITY),
+      "ends claims with the connection that made them": (node, elapsedMs) => endingWithConnection(node, elapsedMs),
     },
     "claims last for seconds after the connection that made them was lost": {
-      "ends claims some seconds after their connection was lost": (node, elapsedMs) => {
-        const claims = new Map<string, SeenClaim>();
-        const seeing = withClaims(node, claims, elapsedMs);
-        let lostAtMs = Number.POSITIVE_INFINITY;
-        const acquire: LockNode["acquire"] = (request) =>
-          seeing.acquire(request).catch((error) => {
-            lostAtMs = Math.min(lostAtMs, elapsedMs());
-            throw error;
-          });
-        return before({ ...seeing, acquire }, async () => {
-          if (elapsedMs() - lostAtMs < 2_000) return;
-          for (const { request, atMs } of claims.values()) if (atMs <= lostAtMs) await seeing.release(request);
-        });
-      },
+      "ends claims some seconds after their connection was lost": (node, elapsedMs) =>
+        endingWithConnection(node, elapsedMs, { afterMs: 2_000 }),
     },
     "a reply stays true even if the connection is lost right after it": {
-      "loses its latest change when the connection is lost": (node, elapsedMs) => {
-        // An older claim has been committed.
-        const agedMs = 1_000;
-        return endingWithConnection(node, elapsedMs, agedMs);
-      },
+      // An older claim has been committed.
+      "loses its latest change when the connection is lost": (node, elapsedMs) =>
+        endingWithConnection(node, elapsedMs, { agedMs: 1_000 }),
     },
   }),
   ...brokenIf(["inspect", "otherProcess"], {
     "a claim excludes another process from the reply of acquire() until the reply of release()": {
       "grants a claim before the store has committed it": committingLater,
       "resolves a release before the store has committed it": releasingLater,
-      "ignores the claims of other processes": excludingInProcess,
     },
     "acquire() grants exactly one of 40 claims that two processes send at once": {
       "checks and claims in two steps, under a mutex of its own process": twoStepsUnderMutex,

@@ -509,21 +509,11 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner": {
-      "shows the sharer that joined first as the owner": (node) => {
-        const first = new Map<string, string>();
-        return {
-          async acquire(request) {
-            const [resource] = request.resources as [string];
-            if ((await sharersOf(node, resource)).length === 0) first.set(resource, request.owner);
-            return node.acquire(request);
-          },
-          async inspect(resource) {
-            const view = await node.inspect(resource);
-            const sharer = view.sharers?.find(({ owner }) => owner === first.get(resource));
-            return sharer === undefined ? view : { ...view, ...sharer };
-          },
-        };
-      },
+      "shows the sharer that ends first as the owner": on("inspect", async (resource, node) => {
+        const view = await node.inspect(resource);
+        const [first] = [...(view.sharers ?? [])].sort((a, b) => a.remainingMs - b.remainingMs);
+        return { ...view, ...first };
+      }),
     },
     "inspect() lists no sharer that has released or expired": {
       "shows sharers that have released": (node) => {
