@@ -21,7 +21,7 @@ import { outageFacts } from "./suites/outages.ts";
 import { redlockFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
-import { floorConnectionFacts, scanFacts } from "./suites/scan.ts";
+import { scanFacts } from "./suites/scan.ts";
 import { sharingFacts } from "./suites/sharing.ts";
 import { sizeFacts } from "./suites/sizes.ts";
 import { takeoverFacts } from "./suites/takeover.ts";
@@ -105,7 +105,7 @@ function topics(mustHaveFloor: boolean): readonly Topic[] {
     overOneNode("inspection", inspectFacts),
     overOneNode("closing", closeFacts),
     overOneNode("outages", [...outageFacts, ...outageFloorFacts]),
-    overOneNode("connections", [...connectionFacts, ...floorConnectionFacts]),
+    overOneNode("connections", connectionFacts),
     overFiveNodes("Redlock over five nodes", [...redlockFacts, ...redlockFloorFacts]),
     {
       title: "lasting claims and counters",

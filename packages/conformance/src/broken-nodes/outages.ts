@@ -140,7 +140,7 @@ export const brokenOutages: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["inspect", "watch", "server"], {
-    "inspections leave no connection open": {
+    "calls that are granted, denied, resent or rejected leave no connection open": {
       "keeps a connection open for each inspection": on("inspect", async (resource, node) => {
         await leak(node);
         return node.inspect(resource);
@@ -148,7 +148,7 @@ export const brokenOutages: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["watch", "floor", "server"], {
-    "calls of raiseFloor() and scan() leave no connection open": {
+    "calls that are granted, denied, resent or rejected leave no connection open": {
       "keeps a connection open for each scan": on("scan", async (request, node) => {
         await leak(node);
         return node.scan(request);

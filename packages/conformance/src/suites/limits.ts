@@ -4,52 +4,55 @@ import type { Limit } from "../settings.ts";
 import { shared } from "../world/client.ts";
 import { thirtyDaysMs } from "../world/durations.ts";
 import { between, expectKeptFor } from "../world/expectations.ts";
-import { momentMs, nextFence } from "../world/world.ts";
+import { type Clients, momentMs, nextFence, type World } from "../world/world.ts";
 
 /** Enough names that no server finds all of them related by chance. */
 const unrelated = Array.from({ length: 8 }, (_, index) => `unrelated ${index}`);
 
+/** As many names as a call may have, and one more. */
+function tooMany({ resourcesMax }: World): string[] {
+  return Array.from({ length: resourcesMax + 1 }, (_, index) => `resource ${index}`);
+}
+
+/** Fails unless a claim on these resources rejects, and changes nothing. */
+async function expectNoClaim({ node, rival }: Clients, names: readonly string[], mistake?: string): Promise<void> {
+  await expect(node.acquire("alice", names, { fenceHint: 1_000 }), mistake).rejects.toThrow("rejected");
+  for (const [index, name] of names.entries()) {
+    expect(await nextFence(rival, name)).toEqual(between(1, 1 + index));
+  }
+}
+
+/** Claims each of these resources, and fails unless an extension of all rejects and changes nothing. */
+async function expectNoExtension(world: World, { node, rival }: Clients, names: readonly string[]): Promise<void> {
+  const fences: number[] = [];
+  for (const name of names) fences.push(await node.grant("alice", name));
+  for (const rejoin of [false, true]) {
+    await expect(node.extend("alice", names, { ttlMs: 1, fence: 1_000, rejoin })).rejects.toThrow("rejected");
+  }
+  await world.pass(momentMs);
+  for (const [index, name] of names.entries()) {
+    expect(await rival.hold("alice", name)).toEqual(between(fences[index] as number, names.length));
+  }
+}
+
 /** The facts that replace others if an adapter declares a limit. */
 export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   severalResources: facts({
-    "acquire() rejects a claim on several resources, and changes nothing": async ({ node, rival }) => {
-      await expect(node.acquire("alice", ["a", "b"], { fenceHint: 1_000 })).rejects.toThrow("rejected");
-      expect([await nextFence(rival, "a"), await nextFence(rival, "b")]).toEqual([1, between(1, 2)]);
-    },
+    "acquire() rejects a claim on several resources, and changes nothing": (world) => expectNoClaim(world, ["a", "b"]),
 
-    "extend() rejects an extension of several resources, and changes nothing": async ({ node, rival, pass }) => {
-      await node.grant("alice", "a");
-      for (const rejoin of [false, true]) {
-        await expect(node.extend("alice", ["a", "b"], { ttlMs: 1, fence: 1_000, rejoin })).rejects.toThrow("rejected");
-      }
-      await pass(momentMs);
-      expect(await node.hold("alice", "a")).toBe(1);
-      expect(await nextFence(rival, "b")).toEqual(between(1, 2));
-    },
+    "extend() rejects an extension of several resources, and changes nothing": (world) =>
+      expectNoExtension(world, world, ["a", "b"]),
   }),
 
   unrelatedResources: facts({
     "acquire() rejects a claim on unrelated resources, names them, and changes nothing": async ({ bare }) => {
-      const { node, rival } = bare;
-      const claimed = node.acquire("alice", unrelated, { fenceHint: 1_000 });
-      await expect(claimed).rejects.toThrow("rejected");
+      await expectNoClaim(bare, unrelated);
+      const claimed = bare.node.acquire("alice", unrelated);
       for (const resource of unrelated) await expect(claimed).rejects.toThrow(resource);
-      for (const [index, resource] of unrelated.entries()) {
-        expect(await nextFence(rival, resource)).toEqual(between(1, 1 + index));
-      }
     },
 
-    "extend() rejects an extension of unrelated resources, and changes nothing": async (world) => {
-      const { node, rival } = world.bare;
-      const fences: number[] = [];
-      for (const resource of unrelated) fences.push(await node.grant("alice", resource));
-      for (const rejoin of [false, true]) {
-        await expect(node.extend("alice", unrelated, { fence: 1_000, rejoin })).rejects.toThrow("rejected");
-      }
-      for (const [index, resource] of unrelated.entries()) {
-        expect(await rival.hold("alice", resource)).toEqual(between(fences[index] as number, unrelated.length));
-      }
-    },
+    "extend() rejects an extension of unrelated resources, and changes nothing": (world) =>
+      expectNoExtension(world, world.bare, unrelated),
   }),
 
   takeover: facts({
@@ -144,27 +147,13 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   }),
 
   manyResources: facts({
-    "acquire() rejects a claim on more resources than the limit, and changes nothing": async (world) => {
-      const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
-      const claimed = world.node.acquire("alice", names, { fenceHint: 1_000 });
-      await expect(claimed, "only a part of the resources was claimed").rejects.toThrow("rejected");
-      for (const [index, name] of names.entries()) {
-        expect(await nextFence(world.rival, name)).toEqual(between(1, 1 + index));
-      }
-    },
+    "acquire() rejects a claim on more resources than the limit, and changes nothing": (world) =>
+      expectNoClaim(world, tooMany(world), "only a part of the resources was claimed"),
 
     "extend() and release() reject more resources than the limit, and change nothing": async (world) => {
-      const { node, rival } = world;
-      const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
-      const fences: number[] = [];
-      for (const name of names) fences.push(await node.grant("alice", name));
-      for (const rejoin of [false, true]) {
-        await expect(node.extend("alice", names, { fence: 1_000, rejoin })).rejects.toThrow("rejected");
-      }
-      await expect(node.release("alice", names)).rejects.toThrow("rejected");
-      for (const [index, name] of names.entries()) {
-        expect(await rival.hold("alice", name)).toEqual(between(fences[index] as number, names.length));
-      }
+      await expectNoExtension(world, world, tooMany(world));
+      await expect(world.node.release("alice", tooMany(world))).rejects.toThrow("rejected");
+      for (const name of tooMany(world)) await world.rival.hold("alice", name);
     },
   }),
 

@@ -14,7 +14,6 @@ import {
   type World,
   whileAlive,
 } from "../world/world.ts";
-import { expectNoGrowth } from "./connections.ts";
 import { expectRejections } from "./malformed.ts";
 import { unusualNames } from "./names.ts";
 import { claimMany, each, numbered } from "./sizes.ts";
@@ -327,16 +326,3 @@ export const scanFacts: readonly Fact[] = [
     },
   }),
 ];
-
-/** The fact about connections, if the suite can count them. */
-export const floorConnectionFacts: readonly Fact[] = factsNeeding(["floor", "server"], {
-  "calls of raiseFloor() and scan() leave no connection open": async (world) => {
-    await expectNoGrowth(world, async (round) => {
-      for (const client of [world.node, world.rival]) {
-        await client.raiseFloor({ floor: round, epoch: 1 });
-        await client.scan();
-        await client.refuse("alice", "r", { epoch: 7 });
-      }
-    });
-  },
-});
