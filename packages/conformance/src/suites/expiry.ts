@@ -23,13 +23,13 @@ interface TimedClaim {
   readonly startMs: number;
 }
 
-/** Adds a claim to a list unless it could not be made. */
-type AddClaim = (how: string, claim: (resource: string) => Promise<boolean>) => Promise<void>;
+/** Adds a claim to a list, unless the step returns false: it could not be made. */
+type AddClaim = (how: string, claim: (resource: string) => Promise<unknown>) => Promise<void>;
 
 function addingTo(claims: TimedClaim[], world: World): AddClaim {
   return async (how, claim) => {
     const [resource, startMs] = [`claimed by ${how}`, world.elapsedMs()];
-    if (await claim(resource)) claims.push({ how, resource, startMs });
+    if ((await claim(resource)) !== false) claims.push({ how, resource, startMs });
   };
 }
 
@@ -38,14 +38,10 @@ async function shareInEveryWay(world: World): Promise<TimedClaim[]> {
   const { node, rival } = world;
   const claims: TimedClaim[] = [];
   const add = addingTo(claims, world);
-  await add("acquire() of a shared claim", async (resource) => {
-    await node.grant("alice", resource, { ...shared, ttlMs });
-    return true;
-  });
+  await add("acquire() of a shared claim", (resource) => node.grant("alice", resource, { ...shared, ttlMs }));
   await add("acquire() of a shared claim that joins", async (resource) => {
     await node.grant("bob", resource, { ...shared, ttlMs: ttlMs / 2 });
     await rival.grant("alice", resource, { ...shared, ttlMs });
-    return true;
   });
   return claims;
 }
@@ -55,10 +51,7 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
   const { node, rival } = world;
   const claims: TimedClaim[] = [];
   const add = addingTo(claims, world);
-  await add("acquire()", async (resource) => {
-    await node.grant("alice", resource, { ttlMs });
-    return true;
-  });
+  await add("acquire()", (resource) => node.grant("alice", resource, { ttlMs }));
   const beforeMs = world.elapsedMs();
   await node.grant("alice", "claimed by extend()", { ttlMs: ttlMs / 2 });
   await add("extend()", async (resource) => {
@@ -70,10 +63,7 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
   });
   if (world.can("takeover")) {
     await node.grant("alice", "claimed by takeover");
-    await add("takeover", async (resource) => {
-      await rival.grant("bob", resource, { takeover: "alice", ttlMs });
-      return true;
-    });
+    await add("takeover", (resource) => rival.grant("bob", resource, { takeover: "alice", ttlMs }));
   }
   if (world.can("rejoin")) {
     await add("rejoin", async (resource) => {
@@ -82,11 +72,9 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
     });
   }
   if (world.can("severalResources")) {
-    const startMs = world.elapsedMs();
-    await node.grant("alice", ["claimed first", "claimed second"], { ttlMs });
-    for (const name of ["first", "second"]) {
-      claims.push({ how: "acquire() of several", resource: `claimed ${name}`, startMs });
-    }
+    await add("acquire() of several", (resource) => node.grant("alice", [resource, `${resource}, too`], { ttlMs }));
+    const together = claims.at(-1) as TimedClaim;
+    claims.push({ ...together, resource: `${together.resource}, too` });
   }
   return claims;
 }
