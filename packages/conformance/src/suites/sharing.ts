@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
@@ -14,7 +13,7 @@ import {
   whileAlive,
 } from "../world/world.ts";
 import { holderOf, listedAsHeld } from "./acquire.ts";
-import { claimAndReleaseAtOnce } from "./concurrency.ts";
+import { claimAndReleaseAtOnce, storm } from "./concurrency.ts";
 
 const rejoined = { held: false, rejoined: true };
 const notHeld = { held: false, rejoined: false };
@@ -57,42 +56,6 @@ async function expectSharers(
 }
 
 const rounds = 20;
-
-/** Readers and writers that lock one resource, and the highest fences so far. */
-interface Library {
-  writer: string | undefined;
-  readonly readers: Set<string>;
-  highest: number;
-  highestOfWriters: number;
-}
-
-/** Runs one worker, whose every third claim is exclusive. Fails unless exclusive claims are alone and fences are in order. */
-async function readAndWrite(client: Client, index: number, library: Library): Promise<void> {
-  for (let turn = index; turn < index + 6; turn++) {
-    const [owner, writes] = [freshOwner(), turn % 3 === 0];
-    let fence: number | undefined;
-    while (fence === undefined) {
-      const reply = await client.acquire(owner, "r", writes ? {} : shared);
-      if (reply.granted) fence = reply.fence;
-      else await setImmediate();
-    }
-    expect(library.writer, mistakes.notAlone).toBeUndefined();
-    if (writes) {
-      expect([...library.readers], mistakes.notAlone).toEqual([]);
-      library.writer = owner;
-    } else library.readers.add(owner);
-    const below = writes ? library.highest : library.highestOfWriters;
-    expect(fence, "the fence, which must exceed those of earlier claims").toBeGreaterThan(below);
-    // As core does for a claim whose nodes granted different fences.
-    if (turn % 2 === 0) fence = await client.hold(owner, "r", { shared: !writes, fence: fence + 1 });
-    library.highest = Math.max(library.highest, fence);
-    if (writes) library.highestOfWriters = Math.max(library.highestOfWriters, fence);
-    await setImmediate();
-    if (writes) library.writer = undefined;
-    else library.readers.delete(owner);
-    await client.free(owner, "r", {}, mistakes.notKept);
-  }
-}
 
 /** The facts about shared claims, except those in other suites. */
 export const sharingFacts: readonly Fact[] = [
@@ -360,12 +323,12 @@ export const sharingFacts: readonly Fact[] = [
       }
     },
 
-    "acquire() and release() exclude concurrent writers from all others, and keep fences in order": async (world) => {
-      const library: Library = { writer: undefined, readers: new Set(), highest: 0, highestOfWriters: 0 };
-      const clients = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? world.node : world.rival));
-      await Promise.all(clients.map((client, index) => readAndWrite(client, index, library)));
-      expect(await claimAlone(world.rival, "r")).toBeGreaterThan(library.highest);
-    },
+    "acquire() and release() exclude concurrent writers from all others, and keep fences in order": (world) =>
+      storm(
+        world,
+        Array.from({ length: 8 }, () => ["r"]),
+        (turn) => turn % 3 > 0,
+      ),
 
     "acquire() and release() of one sharer sent at once take effect in either order, as their replies say": async (
       world,
