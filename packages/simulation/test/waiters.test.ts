@@ -11,38 +11,45 @@ import { World } from "../src/world/world.ts";
 const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, undoMs: 0, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };
 
+/** What happens at a moment to the calls of a process. */
+type Act = (queue: Waiters, parts: { process: ClientProcess; locks: LockMap; calls: readonly Waiter[] }) => void;
+
 /** Runs actions on the waiters of a process at given moments, and returns the records of all of its calls. */
-async function waitersAfter(
-  ...actions: [atMs: number, happen: (queue: Waiters, process: ClientProcess, locks: LockMap) => void][]
-) {
+async function waitersAfter(...actions: [atMs: number, act: Act][]) {
   const world = new World();
   const process = new ClientProcess(world, "client 1", new Dice(1));
-  const records: Waiter[] = [];
+  const calls: Waiter[] = [];
   const locks = new LockMap();
-  const queue = new Waiters(process, process.name, terms, locks, records);
-  for (const [atMs, happen] of actions) process.receive(atMs, () => happen(queue, process, locks));
+  const queue = new Waiters(process, process.name, terms, locks, calls);
+  for (const [atMs, act] of actions) process.receive(atMs, () => act(queue, { process, locks, calls }));
   await world.runUntil(10_000);
-  return records;
+  return calls;
 }
 
-/** The nth call. */
-function nth(number: number, act: (queue: Waiters, wait: Waiter) => void) {
-  const waiters: Waiter[] = [];
-  const enter = (queue: Waiters): void => void waiters.push(queue.enter(stock));
-  const then = (queue: Waiters): void => act(queue, waiters[number - 1] as Waiter);
-  return { enter, then };
+/** Makes a call for `stock`. */
+function enter(mode?: LockMode): Act {
+  return (queue) => void queue.enter({ ...stock, mode });
+}
+
+/** A call, by its number, gets its lock. */
+function succeed(index: number, attempt: string, owner: string): Act {
+  return (queue, { calls }) => queue.succeed(calls[index] as Waiter, attempt, owner);
+}
+
+/** A call, by its number, gives up. */
+function leave(index: number): Act {
+  return (queue, { calls }) => queue.leave(calls[index] as Waiter);
 }
 
 describe("Waiters", () => {
   it("Waiters measures how long a call waits, and its longest time without an attempt", async () => {
-    const first = nth(1, (queue, wait) => queue.leave(wait));
     const [wait] = await waitersAfter(
-      [0, first.enter],
+      [0, enter()],
       [5, (queue) => queue.tries("a", ["stock"])],
       [8, (queue) => queue.settles("a")],
       [20, (queue) => queue.tries("b", ["stock"])],
       [90, (queue) => queue.settles("b")],
-      [95, first.then],
+      [95, leave(0)],
     );
     expect(wait).toMatchObject({ idleMs: 12, waitedMs: 95, calledAtMs: 0, endedAtMs: 95, attempt: undefined });
     expect(wait).toMatchObject({ timeoutMs: 100, attemptMs: 50, backOffMs: 40, isNotified: true });
@@ -69,22 +76,20 @@ describe("Waiters", () => {
   });
 
   it("Waiters counts a call as idle during attempts for others, but not while its process is paused", async () => {
-    const first = nth(1, (queue, wait) => queue.leave(wait));
     const [wait] = await waitersAfter(
-      [0, first.enter],
+      [0, enter()],
       [5, (queue) => queue.tries("a", ["cash"])],
-      [10, (_, process) => process.hold(1000)],
-      [20, first.then],
+      [10, (_, { process }) => process.hold(1000)],
+      [20, leave(0)],
     );
     expect(wait).toMatchObject({ idleMs: 10, waitedMs: 10, endedAtMs: 1010 });
   });
 
   it("Waiters does not count a call as idle behind an earlier call or a lock of its own process", async () => {
-    const both = nth(1, (queue, wait) => queue.succeed(wait, "1.1", "owner"));
     const [holder, next] = await waitersAfter(
-      [0, both.enter],
-      [0, both.enter],
-      [10, both.then],
+      [0, enter()],
+      [0, enter()],
+      [10, succeed(0, "1.1", "owner")],
       [510, (queue) => queue.tries("b", ["stock"])],
     );
     expect(holder).toMatchObject({ attempt: "1.1", idleMs: 10 });
@@ -116,69 +121,60 @@ describe("Waiters", () => {
   });
 
   it("Waiters measures how long all resources of a call are free of locks in every process", async () => {
-    const first = nth(1, (queue, waiter) => queue.leave(waiter));
     const [waiter] = await waitersAfter(
-      [0, first.enter],
-      [10, (_queue, _process, locks) => locks.calmDown()],
-      [15, (_queue, _process, locks) => locks.lock(["cash", "stock"], "exclusive")],
-      [20, (_queue, _process, locks) => locks.lock(["stock"], "exclusive")],
-      [30, (_queue, _process, locks) => locks.unlock(["cash", "stock"], "exclusive")],
-      [40, (_queue, _process, locks) => locks.unlock(["stock"], "exclusive")],
-      [50, (_, process) => process.hold(100)],
-      [60, first.then],
+      [0, enter()],
+      [10, (_, { locks }) => locks.calmDown()],
+      [15, (_, { locks }) => locks.lock(["cash", "stock"], "exclusive")],
+      [20, (_, { locks }) => locks.lock(["stock"], "exclusive")],
+      [30, (_, { locks }) => locks.unlock(["cash", "stock"], "exclusive")],
+      [40, (_, { locks }) => locks.unlock(["stock"], "exclusive")],
+      [50, (_, { process }) => process.hold(100)],
+      [60, leave(0)],
     );
     expect(waiter?.freeMs).toBe(10);
   });
 
   it("Waiters counts a shared lock as free for readers while no writer waits, and never for writers", async () => {
-    const waiters: Waiter[] = [];
-    const enter = (mode: LockMode) => (queue: Waiters) => void waiters.push(queue.enter({ ...stock, mode }));
-    const leave = (number: number) => (queue: Waiters) => queue.leave(waiters[number] as Waiter);
     const [reader, writer] = await waitersAfter(
-      [0, (_queue, _process, locks) => locks.calmDown()],
-      [0, (_queue, _process, locks) => locks.lock(["stock"], "shared")],
+      [0, (_, { locks }) => locks.calmDown()],
+      [0, (_, { locks }) => locks.lock(["stock"], "shared")],
       [10, enter("shared")],
       [17, enter("exclusive")],
       [50, leave(1)],
-      [62, (_queue, _process, locks) => locks.lock(["stock"], "exclusive")],
+      [62, (_, { locks }) => locks.lock(["stock"], "exclusive")],
       [99, leave(0)],
     );
     expect([reader?.freeMs, writer?.freeMs]).toEqual([12, 0]);
   });
 
   it("Waiters counts a reader as idle next to a shared lock of its own process, but not behind an exclusive one", async () => {
-    const waiters: Waiter[] = [];
-    const enter = (mode: LockMode) => (queue: Waiters) => void waiters.push(queue.enter({ ...stock, mode }));
     const records = await waitersAfter(
       [0, enter("shared")],
-      [1, (queue) => queue.succeed(waiters[0] as Waiter, "1.1", "reader")],
+      [1, succeed(0, "1.1", "reader")],
       [10, enter("shared")],
-      [30, (queue) => queue.succeed(waiters[1] as Waiter, "1.2", "other reader")],
+      [30, succeed(1, "1.2", "other reader")],
       [40, enter("exclusive")],
       [70, (queue) => queue.ends("reader")],
       [80, (queue) => queue.ends("other reader")],
-      [85, (queue) => queue.succeed(waiters[2] as Waiter, "1.3", "writer")],
+      [85, succeed(2, "1.3", "writer")],
       [90, enter("shared")],
       [120, (queue) => queue.ends("writer")],
-      [121, (queue) => queue.leave(waiters[3] as Waiter)],
+      [121, leave(3)],
     );
     expect(records.map(({ idleMs }) => idleMs)).toEqual([1, 20, 5, 1]);
   });
 
   it("Waiters counts a lock from when its caller gets it until it is released or lost", async () => {
-    const cash = { resources: ["cash"], timeoutMs: 100 };
     const free: [number, number | undefined][] = [];
-    const waiters: Waiter[] = [];
-    const note = (_: Waiters, process: ClientProcess): void => void free.push([process.nowMs, waiters.at(-1)?.freeMs]);
-    const enter = (queue: Waiters): void => void waiters.push(queue.enter(cash));
+    const note: Act = (_, { process, calls }) => void free.push([process.nowMs, calls.at(-1)?.freeMs]);
     await waitersAfter(
-      [0, (_queue, _process, locks) => locks.calmDown()],
-      [0, enter],
-      [5, (queue) => queue.succeed(waiters[0] as Waiter, "1.1", "owner")],
-      [5, enter],
+      [0, (_, { locks }) => locks.calmDown()],
+      [0, enter()],
+      [5, succeed(0, "1.1", "owner")],
+      [5, enter()],
       [20, note],
       [30, (queue) => queue.ends("owner")],
-      [33, (queue) => queue.succeed(waiters[1] as Waiter, "1.2", "ended before")],
+      [33, succeed(1, "1.2", "ended before")],
       [33, note],
     );
     expect(free).toEqual([
