@@ -38,24 +38,14 @@ describe("check()", () => {
     expect(found({ locks: [lock("1.1"), later("2.1", { seenValid: { fromMs: 20, untilMs: 20 } })] })).toEqual([
       `20 ${what}`,
     ]);
+    expect(found({ locks: [lock("1.1"), later("2.1", { startedAtMs: 15, seenValid: undefined })] })).toEqual([]);
   });
 
-  it("check() accepts overlapping locks on different resources, and locks that no client saw valid", () => {
-    const together = { seenValid: { fromMs: 15, untilMs: 18 } };
-    expect(found({ locks: [lock("1.1"), later("2.1", { ...together, resources: ["cash"] })] })).toEqual([]);
-    expect(found({ locks: [lock("1.1"), later("2.1", { seenValid: undefined })] })).toEqual([]);
-    expect(found({ locks: [lock("1.1"), later("2.1", { ...together, resources: ["cash", "stock"] })] })).toHaveLength(
-      1,
-    );
-  });
-
-  it("check() finds a token that was granted twice, even to locks that were requested at the same time", () => {
+  it("check() finds a token that was granted twice", () => {
     const same = later("2.1", { fence: 1 });
     expect(found({ locks: [lock("1.1"), same] })).toEqual([
       "40 fence order: locks 1.1 and 2.1 on stock both have the token 1",
     ]);
-    expect(found({ locks: [lock("1.1"), { ...same, startedAtMs: 0 }] })).toHaveLength(1);
-    expect(found({ locks: [lock("1.1"), { ...same, resources: ["cash"] }] })).toEqual([]);
   });
 
   it("check() finds a smaller token only if its lock was requested after another was granted", () => {
@@ -63,7 +53,6 @@ describe("check()", () => {
     expect(found({ locks: [lock("1.1"), smaller] })).toEqual([
       "40 fence order: lock 2.1, requested after lock 1.1 was granted, has the smaller token on stock: 0 after 1",
     ]);
-    expect(found({ locks: [smaller, lock("1.1")] })).toHaveLength(1);
     expect(found({ locks: [lock("1.1"), { ...smaller, startedAtMs: 10 }] })).toEqual([]);
   });
 
@@ -171,17 +160,8 @@ describe("check() of waiters", () => {
       "30 queue order: a call of client 1 for stock got lock 1.2 before an earlier one that still waits",
     ]);
     expect(found({ waiters: [waiter({ endedAtMs: undefined }), late] })).toHaveLength(1);
-  });
-
-  it.each([
-    ["reader", "writer", { mode: "exclusive" }, { mode: "shared" }],
-    ["writer", "reader", { mode: "shared" }, { mode: "exclusive" }],
-  ] as const)("check() finds a %s that passes an earlier %s of its process", (_late, _early, early, late) => {
-    const waiters = [
-      waiter({ endedAtMs: 40, ...early }),
-      waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2", ...late }),
-    ];
-    expect(found({ waiters })).toHaveLength(1);
+    expect(found({ waiters: [{ ...early, mode: "shared" }, late] })).toHaveLength(1);
+    expect(found({ waiters: [early, { ...late, mode: "shared" }] })).toHaveLength(1);
   });
 
   it("check() lets a reader go without an attempt for two back-offs", () => {

@@ -1,6 +1,6 @@
-import { type Fault, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
+import { type Fault, type Scenario, simulate } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import { client, lines, update } from "./scenes.ts";
+import { client, found, lines, update } from "./scenes.ts";
 import { healingAtOnce, healingFromTooFew, healingWithoutFloor, ignoringFloors } from "./wrong-tools.ts";
 
 const ttlMs = 1000;
@@ -35,11 +35,6 @@ function scenario(healed: "before it votes" | "while it votes" | undefined, more
 const inProgress: readonly Fault[] = [
   { kind: "late message", client: "client 1", node: "B", message: 1, part: "request", byMs: 47 },
 ];
-
-async function found(given: Scenario, options?: SimulateOptions): Promise<string[]> {
-  const { violations } = await simulate(given, options);
-  return [...new Set(violations.map(({ checker }) => checker))];
-}
 
 describe("a node that comes back empty", () => {
   it("without healing, lost counters and a fast clock break the order of tokens", async () => {

@@ -1,6 +1,6 @@
 import { drawScenario, type Fault, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import { client, lines, update } from "./scenes.ts";
+import { client, found, lines, update } from "./scenes.ts";
 import {
   beginningLate,
   ignoringFloors,
@@ -20,11 +20,6 @@ const growing: Scenario = {
   ),
   membership: { sets: [["A", "B", "C"], [..."ABCDE"], [..."FGHIJ"]], startMs: 500, watchMs: 200, followMs: 300 },
 };
-
-async function found(given: Scenario, options?: SimulateOptions): Promise<string[]> {
-  const { violations } = await simulate(given, options);
-  return [...new Set(violations.map(({ checker }) => checker))];
-}
 
 /** The first of the seeds for which the checkers find a violation of safety. */
 async function firstUnsafeSeed(seeds: number, wrong: SimulateOptions): Promise<number> {

@@ -7,6 +7,7 @@ import {
   type Run,
   type Scenario,
   type ScenarioClient,
+  type SimulateOptions,
   simulate,
 } from "@holdfast/simulation";
 
@@ -18,6 +19,12 @@ export function client(number: number, ...operations: Operation[]): ScenarioClie
 /** Locks `stock`, updates it once, and releases it. */
 export function update(operation: Partial<Operation> = {}): Operation {
   return { by: "acquire", resources: ["stock"], ...operation };
+}
+
+/** Simulates a scenario and returns the checkers that find something. */
+export async function found(scenario: Scenario, options?: SimulateOptions): Promise<string[]> {
+  const { violations } = await simulate(scenario, options);
+  return [...new Set(violations.map(({ checker }) => checker))];
 }
 
 /** Simulates a scenario and returns the lines of its timeline, without times. */
