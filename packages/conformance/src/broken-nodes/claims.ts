@@ -103,11 +103,9 @@ export const brokenClaims: readonly BrokenNode[] = [
       "names the holder of the first resource, even if another claim lasts longer": (node) =>
         withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
     },
-    "acquire() does not list as held what the requesting owner holds": {
-      "lists as held a resource that the requesting owner holds": (node) => withHeldResources(node, heldByAny(node)),
-    },
-    "acquire() with takeover does not list as held what it may take over": {
-      "lists as held a resource that it may take over": (node) => withHeldResources(node, heldByAny(node)),
+    "acquire() lists as held only resources that another owner holds, if it lists any": {
+      "lists as held what the requesting owner holds or may take over": (node) =>
+        withHeldResources(node, heldByAny(node)),
     },
     "acquire() resent by the holder grants again with the same fence, whatever its hint": {
       "denies a resent request because the resource is held": on("acquire", async (request, node) => {

@@ -80,6 +80,8 @@ export const brokenScans: readonly BrokenNode[] = [
       "scans no claims": (node) => withClaims(node, () => []),
       "scans remaining times in seconds": (node) =>
         withClaims(node, (read) => read.map((claim) => ({ ...claim, remainingMs: claim.remainingMs / 1_000 }))),
+      "scans one claim of each owner": (node) =>
+        withClaims(node, (read) => [...new Map(read.map((claim) => [claim.owner, claim])).values()]),
       "scans claims without their labels": (node) =>
         withClaims(node, (read) => read.map((claim) => ({ ...claim, owner: claim.owner.replace(/:.*/, "") }))),
     },
@@ -99,10 +101,6 @@ export const brokenScans: readonly BrokenNode[] = [
           },
         };
       },
-    },
-    "scan() reads a claim on each of several resources": {
-      "scans one claim of each owner": (node) =>
-        withClaims(node, (read) => [...new Map(read.map((claim) => [claim.owner, claim])).values()]),
     },
     "scan() reads the claim of every sharer with its own remaining time, and no ended one": {
       "scans one sharer of each resource": (node) =>

@@ -143,13 +143,14 @@ export const acquireFacts: readonly Fact[] = [
         expect(held).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
         for (const resource of held) await node.free(`${resource}, ${round}`, resource);
       }
-    },
-
-    "acquire() does not list as held what the requesting owner holds": async ({ node, rival }) => {
       await node.grant("alice", "a");
-      expect(listedAsHeld(await node.acquire("alice", ["a", "b"]))).toEqual([]);
-      await rival.grant("bob", "c");
-      expect(["c"]).toEqual(expect.arrayContaining([...listedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
+      expect(listedAsHeld(await node.acquire("alice", ["a", "b"])), "its own claim").toEqual([]);
+      await rival.grant("carol", "c");
+      for (const [owner, terms] of [["alice", {}] as const, ["bob", { takeover: "alice" }] as const]) {
+        if (owner === "bob" && !world.can("takeover")) continue;
+        const reply = await node.acquire(owner, ["a", "b", "c"], terms);
+        expect(["c"]).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
+      }
     },
 
     "acquire() resent for several resources grants with their highest counter, and changes none": async (world) => {

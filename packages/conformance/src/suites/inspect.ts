@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
 import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
-import { afterExpiry } from "../world/expectations.ts";
+import { afterExpiry, between } from "../world/expectations.ts";
 import { briefMs, claimAndExpire, claimWhenFree, expireBriefClaims, nextFence, whileAlive } from "../world/world.ts";
 
 /** The facts about {@link LockNode.inspect}, if the node offers it. */
@@ -53,19 +53,23 @@ export const inspectFacts: readonly Fact[] = [
 
     "inspect() changes neither claim nor counter, and does not prolong the claim": async (world) => {
       const { node, rival } = world;
-      await node.inspect("r");
-      const fence = await node.grant("alice", "r");
-      expect(fence).toBe(1);
-      for (const client of [node, rival, node]) await client.inspect("r");
-      expect(await node.hold("alice", "r")).toBe(fence);
-      await node.release("alice", "r");
-      await rival.inspect("r");
-      expect(await nextFence(rival, "r")).toBe(fence + 1);
-      const { resource } = await whileAlive(world, async (name, ttlMs) => {
-        await node.grant("alice", name, { ttlMs });
-        expect(await rival.inspect(name)).toMatchObject({ owner: "alice" });
-      });
-      await claimWhenFree(world, resource);
+      // A node that does not share claims treats both alike.
+      for (const [index, mode] of [{}, shared].entries()) {
+        const name = `r${index}`;
+        await node.inspect(name);
+        const fence = await node.grant("alice", name, mode);
+        expect(fence).toEqual(between(1, 1 + 4 * index));
+        for (const client of [node, rival, node]) await client.inspect(name);
+        expect(await node.hold("alice", name, mode)).toBe(fence);
+        await node.release("alice", name);
+        await rival.inspect(name);
+        expect(await nextFence(rival, name)).toBe(fence + 1);
+        const { resource } = await whileAlive(world, async (alive, ttlMs) => {
+          await node.grant("alice", `${alive}, ${index}`, { ...mode, ttlMs });
+          expect(await rival.inspect(`${alive}, ${index}`)).toMatchObject({ owner: "alice" });
+        });
+        await claimWhenFree(world, `${resource}, ${index}`);
+      }
     },
   }),
   ...factsNeeding(["inspect", "sharing", "exactTtl"], {
@@ -120,15 +124,6 @@ export const inspectFacts: readonly Fact[] = [
       const { sharers = [] } = await rival.inspect("r");
       const expected = owners.filter((_, index) => (index * 37) % 110 >= 10);
       expect(sharers.map(({ owner }) => owner)).toEqual(expect.arrayContaining(expected));
-    },
-
-    "inspect() changes neither shared claims nor their counter": async (world) => {
-      let fence = 0;
-      const { resource } = await whileAlive(world, async (name, ttlMs) => {
-        for (const owner of ["alice", "bob"]) fence = await world.node.grant(owner, name, { ...shared, ttlMs });
-        for (const client of [world.node, world.rival]) expect((await client.inspect(name)).owner).not.toBeNull();
-      });
-      expect(await claimWhenFree(world, resource)).toBe(fence + 1);
     },
   }),
   ...factsWithout("inspect", {

@@ -131,21 +131,26 @@ export const scanFacts: readonly Fact[] = [
       }
     },
 
-    "scan() reads each claim in force with its owner and its remaining time": async ({ node, rival, endsExactly }) => {
-      await node.grant("alice:1", "a", { ttlMs: 20 * minuteMs });
+    "scan() reads each claim in force with its owner and its remaining time": async (world) => {
+      const { node, rival } = world;
+      for (const resources of world.can("severalResources") ? [["a", "c"]] : ["a", "c"]) {
+        await node.grant("alice:1", resources, { ttlMs: 20 * minuteMs });
+      }
       await rival.grant("bob", "b", { ttlMs: minuteMs });
       for (const client of [node, rival]) {
         const { claims } = await client.scan();
-        expect(holdersOf(claims), mistakes.missed).toEqual(["a: alice:1", "b: bob"]);
+        expect(holdersOf(claims), mistakes.missed).toEqual(["a: alice:1", "b: bob", "c: alice:1"]);
         for (const { resource, remainingMs } of claims) {
-          const ttlMs = (resource === "a" ? 20 : 1) * minuteMs;
+          const ttlMs = (resource === "b" ? 1 : 20) * minuteMs;
           expect(remainingMs, resource).toBeGreaterThan(ttlMs / 2);
-          if (endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
+          if (world.endsExactly) expect(remainingMs, resource).toBeLessThanOrEqual(ttlMs);
         }
       }
       await node.hold("bob", "b", { ttlMs: 60 * minuteMs });
-      const [, extended] = (await rival.scan()).claims;
+      await rival.free("alice:1", "a");
+      const [extended, kept] = (await rival.scan()).claims;
       expect(extended?.remainingMs).toBeGreaterThan(30 * minuteMs);
+      expect(kept, mistakes.missed).toMatchObject({ resource: "c", owner: "alice:1" });
     },
 
     "scan() reads no claim that was released or has expired": async (world) => {
@@ -283,15 +288,6 @@ export const scanFacts: readonly Fact[] = [
       }
       const missed = lasting.flatMap(([, names]) => names).filter((name) => !found.has(name));
       expect(missed, mistakes.missed).toEqual([]);
-    },
-  }),
-  ...factsNeeding(["floor", "severalResources"], {
-    "scan() reads a claim on each of several resources": async (world) => {
-      await world.node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
-      await expectClaims(world, ["a: alice", "b: alice", "c: alice"]);
-      await expectHighest(world, 10);
-      await world.rival.free("alice", ["a", "c"]);
-      await expectClaims(world, ["b: alice"]);
     },
   }),
   ...factsNeeding(["floor", "sharing"], {

@@ -3,7 +3,6 @@ import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, nextFence, whileAlive } from "../world/world.ts";
-import { listedAsHeld } from "./acquire.ts";
 
 /** The facts about {@link AcquireRequest.takeover}. */
 export const takeoverFacts: readonly Fact[] = [
@@ -56,14 +55,6 @@ export const takeoverFacts: readonly Fact[] = [
       await node.grant("alice", "b", { fenceHint: 10 });
       expect(await node.grant("bob", ["a", "b", "c"], { takeover: "alice" })).toBe(11);
       for (const resource of ["a", "b", "c"]) expect(await rival.hold("bob", resource)).toBe(11);
-    },
-
-    // The wait and the held resources of a denied takeover.
-    "acquire() with takeover does not list as held what it may take over": async ({ node, rival }) => {
-      await node.grant("alice", "a");
-      await rival.grant("carol", "b");
-      const reply = await node.acquire("bob", ["a", "b", "c"], { takeover: "alice" });
-      expect(["b"]).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
     },
   }),
   ...factsNeeding(["severalResources"], {
