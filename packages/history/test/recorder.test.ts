@@ -86,14 +86,13 @@ describe("recordHistory()", () => {
     expect(await checkHistory([file, file])).toMatchObject({ verdict: "correct", locks: 0 });
   });
 
+  function throwing(): never {
+    throw new Error("disk full");
+  }
+
   test.each([
-    [
-      "throws",
-      () => {
-        throw new Error("disk full");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("disk full"))],
+    ["throws", throwing],
+    ["rejects", async () => throwing()],
   ])("recordHistory() ends with one warning, and nothing else fails, when the target %s", async (_, fail) => {
     const warned = once(process, "warning");
     let lines = 0;
@@ -111,6 +110,8 @@ describe("checkHistory()", () => {
   const start = { event: "started", format: 1, process: "p", machine: "m" };
   const term = { fromMs: 0, fromWallMs: 0, validityMs: 50 };
   const grant = { event: "acquired", owner: "o", resources: ["r"], mode: "exclusive", fence: 1, ...term };
+  const read = { event: "read", id: 1, resource: "r" };
+  const answer = { event: "answered", id: 1, outcome: "accepted" };
   const text = (...lines: object[]): string =>
     lines.map((line, index) => `${JSON.stringify({ atMs: index, wallMs: index, ...line })}\n`).join("");
 
@@ -122,28 +123,12 @@ describe("checkHistory()", () => {
     ["a missing field", text(start, { ...grant, owner: undefined }), ":2 has no owner, or a wrong one"],
     ["an impossible value", text(start, { ...grant, mode: "mine" }), ":2 has no mode, or a wrong one"],
     ["a wrong list", text(start, { ...grant, resources: [7] }), ":2 has no resources, or a wrong one"],
-    [
-      "a wrong token",
-      text(start, { event: "read", id: 1, resource: "r", fence: "1" }),
-      ":2 has no fence, or a wrong one",
-    ],
+    ["a wrong token", text(start, { ...read, fence: "1" }), ":2 has no fence, or a wrong one"],
     ["no start", text(grant), ":1 must be the start of a process"],
     ["two starts", text(start, start), ":2 must not be the start of a process"],
-    [
-      "an id that repeats",
-      text(start, { event: "read", id: 1, resource: "r" }, { event: "read", id: 1, resource: "r" }),
-      ":3 repeats the id of an access without an answer",
-    ],
-    [
-      "a read without its value",
-      text(start, { event: "read", id: 1, resource: "r" }, { event: "answered", id: 1, outcome: "accepted" }),
-      ":3 has no value",
-    ],
-    [
-      "a number that is infinite",
-      text(start, grant).replace('"fence":1', '"fence":1e999'),
-      ":2 has no fence, or a wrong one",
-    ],
+    ["an id that repeats", text(start, read, read), ":3 repeats the id of an access without an answer"],
+    ["a read without its value", text(start, read, answer), ":3 has no value"],
+    ["an infinite number", text(start, grant).replace('"fence":1', '"fence":1e999'), ":2 has no fence, or a wrong one"],
     ["an answer to no call", text(start, { event: "answered", id: 1, outcome: "unknown" }), ":2 answers no call"],
     ["a clock that goes back", text(start, { ...grant, atMs: -1 }), ":2: the clock was set back"],
   ])("checkHistory() refuses %s, and names file and line", async (_, content, message) => {
@@ -211,24 +196,18 @@ describe("checkHistory()", () => {
   });
 
   test("checkHistory() allows any order for concurrent writes under one token", async () => {
-    const read = { event: "read", resource: "r", fence: 1 };
-    const write = { event: "write", resource: "r", fence: 1 };
-    const answer = { event: "answered", outcome: "accepted" };
-    const files = await written([
-      text(
-        ...[start, { ...read, id: 1 }, { ...answer, id: 1, value: "first" }],
-        ...[
-          { ...write, id: 2, value: "a" },
-          { ...write, id: 3, value: "b" },
-        ],
-        ...[
-          { ...answer, id: 2 },
-          { ...answer, id: 3 },
-          { ...read, id: 4 },
-          { ...answer, id: 4, value: "a" },
-        ],
-      ),
-    ]);
+    const lines = [
+      start,
+      { ...read, fence: 1 },
+      { ...answer, value: "first" },
+      { ...read, fence: 1, event: "write", id: 2, value: "a" },
+      { ...read, fence: 1, event: "write", id: 3, value: "b" },
+      { ...answer, id: 2 },
+      { ...answer, id: 3 },
+      { ...read, fence: 1, id: 4 },
+      { ...answer, id: 4, value: "a" },
+    ];
+    const files = await written([text(...lines)]);
     expect(await checkHistory(files)).toMatchObject({ verdict: "correct", findings: [] });
   });
 });
