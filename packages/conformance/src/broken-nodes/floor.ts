@@ -313,8 +313,6 @@ export const brokenFloors: readonly BrokenNode[] = [
         const { granted } = await node.acquire({ ...request, epoch });
         if (granted) await node.release(request);
       }),
-    },
-    "acquire() of several resources that is refused for its epoch claims none of them": {
       "refuses a request for its epoch, and has claimed the first of several resources": meddling(
         async (request, node, { epoch }) => {
           const resources = request.resources.slice(0, 1);
@@ -371,8 +369,6 @@ export const brokenFloors: readonly BrokenNode[] = [
         if (await isHeld(node, request.resources[0] as string)) return { granted: false };
         throw error;
       }),
-    },
-    "acquire() resent by a holder of an older epoch is refused, and its claim stays": {
       "repeats a grant to a holder whose epoch it no longer serves": refusing(async (request, node, error) => {
         const { owner, fence } = await node.inspect(request.resources[0] as string);
         if (owner === request.owner) return { granted: true, fence };
