@@ -115,7 +115,7 @@ export const brokenSharing: readonly BrokenNode[] = [
         node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
       ),
     },
-    "acquire() of a shared claim resent grants again with the counter, whatever its hint": {
+    "acquire() of a shared claim resent grants again with the counter, and is still one claim": {
       "raises the counter to the hint of a shared request that is sent again": (node) => {
         const known = new Set<string>();
         return withGrants(node, (fence, request) => {
@@ -254,7 +254,7 @@ export const brokenSharing: readonly BrokenNode[] = [
           return !isShared && resources.length > 1 && (await node.inspect(resources[0] as string)).owner === null;
         }),
     },
-    "acquire() of a shared claim resent is still one claim, which one release ends": {
+    "acquire() of a shared claim resent grants again with the counter, and is still one claim": {
       "counts a shared request that is sent again as another sharer": on("acquire", async (request, node) => {
         const sharers = await sharersOf(node, request.resources[0] as string);
         const isAgain = sharers.some(({ owner }) => owner === request.owner);
