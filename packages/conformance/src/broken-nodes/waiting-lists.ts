@@ -35,15 +35,18 @@ function choosing(
   };
 }
 
+/** A waiter, if there is one. */
+type Maybe = string | undefined;
+
 /** Names one waiter more: notes one at a release, and names it at the next release that would name none. */
-function namingLater(node: LockNode, note: (next: string | undefined, waiter?: string) => string | undefined) {
-  const noted = new Map<string, string | undefined>();
+function namingLater(node: LockNode, note: (next: Maybe, waiter: Maybe, before: Maybe) => Maybe) {
+  const noted = new Map<string, Maybe>();
   return {
     async release(request) {
       const [resource] = request.resources as [string];
       const before = noted.get(resource);
       const reply = await node.release(request);
-      noted.set(resource, note(reply.next, request.waiter));
+      noted.set(resource, note(reply.next, request.waiter, before));
       return reply.next === undefined && before !== undefined && !request.undo ? { ...reply, next: before } : reply;
     },
   } satisfies Partial<LockNode>;
@@ -91,20 +94,8 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
 export const brokenWaitingLists: readonly BrokenNode[] = [
   ...brokenIf(["waitingLists"], {
     "release() with a waiter that is in the list already keeps it there once": {
-      "adds the waiter of a release to the list although it is there already": (node) => {
-        const again = new Map<string, string>();
-        return {
-          async release(request) {
-            const [resource] = request.resources as [string];
-            const reply = await node.release(request);
-            if (reply.next !== undefined && request.waiter !== undefined) again.set(resource, request.waiter);
-            const next = again.get(resource);
-            if (reply.next !== undefined || next === undefined || request.undo) return reply;
-            again.delete(resource);
-            return { ...reply, next };
-          },
-        };
-      },
+      "adds the waiter of a release to the list although it is there already": (node) =>
+        namingLater(node, (next, waiter, before) => (next === undefined ? before : (waiter ?? before))),
     },
     "release() names waiters in the order of the fence counters at which they joined, each once": {
       "names the latest waiter first": (node) => choosing(node, (denials) => denials.at(-1)),

@@ -1,4 +1,26 @@
+import type { LockNode } from "@holdfast/core";
 import { type BrokenNode, brokenIf } from "./broken-node.ts";
+
+/** Announces each resource of a release, whether that frees it or not, to the watchers that `isTold` selects. */
+function announcing(
+  node: LockNode,
+  isTold: (resource: string, watched: readonly string[]) => boolean,
+): Partial<LockNode> {
+  const watchers = new Map<object, { watched: readonly string[]; tell: (resource: string) => void }>();
+  return {
+    async watch(watched, tell) {
+      const key = {};
+      watchers.set(key, { watched, tell });
+      return async () => void watchers.delete(key);
+    },
+    async release(request) {
+      for (const { watched, tell } of watchers.values()) {
+        for (const resource of request.resources) if (isTold(resource, watched)) tell(resource);
+      }
+      return node.release(request);
+    },
+  };
+}
 
 /** Faults in the notifications of watchers. */
 export const brokenWakeUps: readonly BrokenNode[] = brokenIf(["watch"], {
@@ -9,38 +31,11 @@ export const brokenWakeUps: readonly BrokenNode[] = brokenIf(["watch"], {
     }),
   },
   "watch() of several resources notifies of each by its name, and of no other": {
-    "notifies a watcher of every release": (node) => {
-      const watchers = new Set<(resource: string) => void>();
-      return {
-        async watch(_resources, onReleased) {
-          watchers.add(onReleased);
-          return async () => void watchers.delete(onReleased);
-        },
-        async release(request) {
-          const reply = await node.release(request);
-          for (const tell of watchers) for (const resource of request.resources) tell(resource);
-          return reply;
-        },
-      };
-    },
+    "notifies a watcher of every release": (node) => announcing(node, () => true),
   },
   "watch() does not notify of resources that release() did not free": {
-    "notifies watchers of resources that a release did not free": (node) => {
-      const watchers = new Map<object, { resources: readonly string[]; tell: (resource: string) => void }>();
-      return {
-        async watch(resources, tell) {
-          const key = {};
-          watchers.set(key, { resources, tell });
-          return async () => void watchers.delete(key);
-        },
-        async release(request) {
-          for (const { resources, tell } of watchers.values()) {
-            request.resources.filter((resource) => resources.includes(resource)).forEach(tell);
-          }
-          return node.release(request);
-        },
-      };
-    },
+    "notifies watchers of resources that a release did not free": (node) =>
+      announcing(node, (resource, watched) => watched.includes(resource)),
   },
   "unwatch() ends the watch, and only that one": {
     "notifies a watcher that has ended its watch": (node) => ({
