@@ -471,7 +471,8 @@ export const floorFacts: readonly Fact[] = [
     },
   }),
   ...factsNeeding(["floor", "waitingLists"], {
-    "acquire() that is refused for its epoch adds its waiter to no waiting list": async ({ node, rival }) => {
+    "acquire() that is refused for its epoch adds its waiter to no waiting list": async (world) => {
+      const { node, rival } = world;
       await node.raiseFloor({ epoch: 3 });
       await node.grant("alice", "r", { epoch: 3 });
       await rival.refuse("bob", "r", { waiter: "B" });
@@ -481,6 +482,10 @@ export const floorFacts: readonly Fact[] = [
       expect(await node.free("alice", "r"), mistakes.claimed).toBe("C");
       await node.grant("alice", "r", { epoch: 3 });
       expect(await node.free("alice", "r"), mistakes.claimed).toBeUndefined();
+      if (!world.can("sharing")) return;
+      await node.grant("alice", "shared", { ...shared, epoch: 3 });
+      await rival.refuse("bob", "shared", { waiter: "B" });
+      await rival.grant("carol", "shared", { ...shared, epoch: 3 }, mistakes.claimed);
     },
 
     "acquire() that is refused for its epoch removes no waiter from a waiting list": async ({ node, rival }) => {
