@@ -11,7 +11,7 @@ import { World } from "../src/world/world.ts";
 const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, undoMs: 0, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };
 
-/** What happens at a moment to the calls of a process. */
+/** An action on the calls of a process. */
 type Act = (queue: Waiters, parts: { process: ClientProcess; locks: LockMap; calls: readonly Waiter[] }) => void;
 
 /** Runs actions on the waiters of a process at given moments, and returns the records of all of its calls. */

@@ -28,7 +28,7 @@ function only(winners: readonly string[]): string {
   return winners[0] as string;
 }
 
-/** Who holds a resource, and the highest fences so far: of all claims, and of exclusive ones. */
+/** The holders of a resource, and the highest fences so far: of all claims, and of exclusive ones. */
 interface Place {
   writer: string | undefined;
   readonly readers: Set<string>;

@@ -24,7 +24,6 @@ export class ClientProcess implements Actor, Clock {
   #suspendedMs = 0;
   #wallOffsetMs = 0;
   #rate = 1;
-  #wallRate = 1;
   #diedAtMs = Infinity;
   #isUndisturbed = false;
   /** How many timers are set. */
@@ -191,7 +190,6 @@ export class ClientProcess implements Actor, Clock {
   /** Sets the rate of its clocks relative to true time, counted from the start of the run. */
   drift(rate: number): void {
     this.#rate = rate;
-    this.#wallRate = rate;
   }
 
   /** Crashes the process: it runs and sends nothing from here on. */
@@ -200,7 +198,7 @@ export class ClientProcess implements Actor, Clock {
   }
 
   #wallMs(): number {
-    return this.nowMs * this.#wallRate + this.#wallOffsetMs;
+    return this.nowMs * this.#rate + this.#wallOffsetMs;
   }
 
   #monotonicMs(): number {
