@@ -31,8 +31,8 @@ Usage: pnpm bench [stores|waiting] [options]
 
   stores            measures single stores instead: PostgreSQL, MariaDB, etcd, SQLite and Redis, each with Holdfast
                     and with the usual way to lock there; about ten minutes
-  waiting           measures waiting where it is hard: starvation, stalls, hung servers, clients that do not listen;
-                    about four minutes
+  waiting           measures waiting where it is hard: for several names, beside clients that do not listen or poll;
+                    about two minutes
 
   --quick           some cells and contenders, two short rounds: about a minute (default: about half an hour)
   --only A,B        only these workloads

@@ -40,8 +40,6 @@ export function createServers(cleanup: Cleanup) {
   };
   let network: ReturnType<typeof startNetwork> | undefined;
   return {
-    /** Returns the ports and process ids of the first `count` servers. */
-    targets: async (count: number) => (await first(count)).map(({ server: { port, pid } }) => ({ port, pid })),
     /** Returns the first `count` servers, with a round trip through a process that delays all bytes. */
     async at(count: number, roundTripMs?: number): Promise<Place> {
       const servers = await first(count);

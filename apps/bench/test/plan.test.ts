@@ -38,5 +38,5 @@ test("estimateMs() stays within the limits for a full and a quick run", () => {
   expect(estimateMs(planOf(workloads, quick, inOrder), quick) / 60_000).toBeLessThan(1.5);
   expect(estimateMs(planOf(storeWorkloads, fullStores, inOrder), fullStores) / 60_000).toBeLessThan(10.5);
   expect(estimateMs(planOf(storeWorkloads, quickStores, inOrder), quickStores) / 60_000).toBeLessThan(3);
-  expect(estimateMs(planOf(waitingWorkloads, fullWaiting, inOrder), fullWaiting) / 60_000).toBeLessThan(4);
+  expect(estimateMs(planOf(waitingWorkloads, fullWaiting, inOrder), fullWaiting) / 60_000).toBeLessThan(2);
 });

@@ -46,17 +46,6 @@ export const measures = {
   ),
   guestLocksPer50: more("÷ 50", "digits", "locks of the guests per 50 locks of the others"),
   guestWaitMaxMs: never("longest wait of a guest", "ms", "the longest wait of a guest, whether it has ended or not"),
-  stallMaxMs: never("longest stall", "ms", "for how long the event loop of the process stood still"),
-  lostLocks: never("lost", "whole", "whether the other lock was lost: 1 is yes"),
-  tryUs: less("time for each, µs", "digits", "how long all calls took, divided by their number"),
-  refused: less("refused", "whole", "calls that were refused with `QUEUE_FULL`"),
-  releaseMs: less("release", "ms", "how long the release in the midst of the calls took"),
-  failedAcquires: never("acquires", "whole", "calls of acquire in which a healthy node failed"),
-  failedReleases: never("releases", "whole", "calls of release in which a healthy node failed"),
-  firstLockMs: less("first lock", "ms", "the time from the return of the servers to the first lock"),
-  owedMb: less("owed, MB", "digits", "memory in use at the end of the hang, against before"),
-  peakMb: less("peak, MB", "digits", "memory of the process at its peak (RSS), against before"),
-  afterMb: less("after, MB", "digits", "memory in use four seconds after the return of the servers, against before"),
   handOvers: more("hand-overs", "whole", "how many were measured in a round; few if they take long"),
 } satisfies Record<string, Measure>;
 

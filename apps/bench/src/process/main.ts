@@ -8,7 +8,6 @@ import { type ContendRequest, contend } from "./contend.ts";
 import { count } from "./count.ts";
 import { cycle } from "./cycle.ts";
 import { first } from "./first.ts";
-import type { Target, WaitOrder } from "./waiting/measure.ts";
 
 // Some libraries reject promises without a handler. That must not end a measurement.
 process.on("unhandledRejection", () => {});
@@ -37,9 +36,6 @@ const calls = {
   first: (request: Parameters<typeof first>[1]) => first(openClient(), request),
   contend: (request: ContendRequest) => contend(openClient(request.client), request),
   count: (request: Parameters<typeof count>[1]) => count(openClient(), request),
-  /** Measures how waiting behaves where it is hard, without the client. */
-  wait: async (order: WaitOrder, servers: readonly Target[]) =>
-    (await import("./waiting/measure.ts")).measureWaiting(order, servers),
   /** Acquires one lock. Resolves with the time, on the clock that all processes share. */
   async acquireOne(key: string): Promise<number> {
     held = await openClient().acquire(key);

@@ -3,15 +3,12 @@ import { createDice } from "@holdfast/app-kit/dice";
 import { holdfastIoredis, inMemory } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
 import type { ContendOutcome } from "../process/contend.ts";
-import type { WaitOrder } from "../process/waiting/measure.ts";
 import type { Scale } from "../scale.ts";
 import { figuresOf } from "./contended.ts";
 import { type Cell, callTimeoutMs, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 const holdMs = 5;
-/** A measurement that takes longer counts as endless. */
-const limitMs = 90_000;
 
 /** Workers that want the same keys. */
 interface Party {
@@ -36,7 +33,6 @@ const contestsWithGuests = {
   ...contests,
   columns: ["locksPerSecond", "waitMaxMs", "guestLocksPerSecond", "guestLocksPer50", "guestWaitMaxMs", "failed"],
 } as const;
-const estimateMs = () => 8_000;
 const everywhere = { contenders: [inMemory, holdfastIoredis], quickContenders: [inMemory.name], isCold: true };
 const overServers = { contenders: [holdfastIoredis], quickContenders: [holdfastIoredis.name], isCold: true };
 
@@ -51,52 +47,15 @@ export const waitingWorkloads: readonly Workload[] = [
     ...{ ...everywhere, name: "one-of-both", title: "One waiter for a and b, while others want a or b" },
     description: "Five workers want a, five want b, and a guest wants both, in so many processes.",
     ...contestsWithGuests,
-    cells: cellsOf({
-      "1 process": contest(starvation(1)),
-      "2 processes": contest(starvation(2)),
-      "3 processes": contest(starvation(3)),
-    }),
-  },
-  {
-    ...{ ...everywhere, name: "crowds", title: "Crowds" },
-    description: "A second `Redlock` in the process holds a lock with a ttl of a second, extended automatically.",
-    ...{ columns: ["stallMaxMs", "lostLocks"], estimateMs },
-    cells: cellsOf({
-      "1,000 wait for {a,b,c}, then 1,000 for {a,b}; a is released": alone({ what: "stall", crowd: "sets" }),
-      "10,000 wait for {hot, own}, and time out together": alone({ what: "stall", crowd: "time-outs" }),
-      "10,000 wait for {hot, own}, and one signal aborts": alone({ what: "stall", crowd: "aborts" }),
-      "10,000 wait for {hot, own}; hot is released": alone({ what: "stall", crowd: "release" }),
-    }),
-  },
-  {
-    ...{ ...everywhere, name: "tries", title: "Many tries at once" },
-    description: "120,000 calls of `tryAcquire` in one tick, while another lock is released.",
-    ...{ columns: ["tryUs", "refused", "releaseMs"], estimateMs },
-    cells: cellsOf({
-      "as by default": alone({ what: "tries", maxWaiters: 10_000 }),
-      "maxWaiters 200,000": alone({ what: "tries", maxWaiters: 200_000 }),
-    }),
-  },
-  {
-    ...{ ...everywhere, name: "pauses", title: "A process that stands still" },
-    description:
-      "The process stalls for 10 to 500 ms between a call and its reply, 30 times; the node timeout is 50 ms.",
-    ...{ columns: ["failedAcquires", "failedReleases"], estimateMs },
-    cells: cellsOf({ "30 calls": alone({ what: "pauses" }) }),
-  },
-  {
-    ...{ ...overServers, name: "hang", title: "Servers that hang" },
-    description: "All servers stop (SIGSTOP) for twelve seconds while 200 workers ask for locks of their own.",
-    ...{ columns: ["firstLockMs", "owedMb", "peakMb", "afterMb"], estimateMs },
-    cells: cellsOf({ "200 workers": alone({ what: "hang", ms: 12_000 }) }),
+    cells: cellsOf({ "1 process": starvation(1), "2 processes": starvation(2), "3 processes": starvation(3) }),
   },
   {
     ...{ ...everywhere, name: "deaf", title: "Clients that do not listen" },
     description: "All workers want one lock. The guests have `wakeUps: false`.",
     ...contestsWithGuests,
     cells: cellsOf({
-      "5 listening, 1 deaf": contest(beside(1, { parties: [guests(1, ours)], contender: deaf })),
-      "3 × 5 listening, 5 deaf": contest(beside(3, { parties: [guests(5, ours)], contender: deaf })),
+      "5 listening, 1 deaf": beside(1, { parties: [guests(1, ours)], contender: deaf }),
+      "3 × 5 listening, 5 deaf": beside(3, { parties: [guests(5, ours)], contender: deaf }),
     }),
   },
   {
@@ -104,18 +63,18 @@ export const waitingWorkloads: readonly Workload[] = [
     description: "All workers want one lock. The guest is the single one. redlock 5 retries as by default, forever.",
     ...contestsWithGuests,
     cells: cellsOf({
-      "5 listening, 1 of redlock 5": contest(beside(1, { parties: [guests(1, others)], contender: other })),
-      "5 of redlock 5, 1 listening": contest([
+      "5 listening, 1 of redlock 5": beside(1, { parties: [guests(1, others)], contender: other }),
+      "5 of redlock 5, 1 listening": [
         { parties: [{ keys: others, workers: 5 }], contender: other },
         { parties: [guests(1, ours)] },
-      ]),
+      ],
     }),
   },
   {
     ...{ ...everywhere, name: "mixed-sets", title: "Mixed sets" },
     description: "Twelve workers in each process want one to four of eight resources each, always the same ones.",
     ...contests,
-    cells: cellsOf({ "1 process": contest(mixture(1)), "4 processes": contest(mixture(4)) }),
+    cells: cellsOf({ "1 process": mixture(1), "4 processes": mixture(4) }),
   },
 ];
 
@@ -149,17 +108,13 @@ function mixture(processes: number): Group[] {
 }
 
 /** The first cell is that of quick runs. */
-function cellsOf(cells: Readonly<Record<string, Cell["measure"]>>): Cell[] {
-  return Object.entries(cells).map(([name, measure], index) => {
-    return { ...{ name, servers, atATime: 1, isQuick: index === 0 }, measure };
+function cellsOf(contests: Readonly<Record<string, readonly Group[]>>): Cell[] {
+  return Object.entries(contests).map(([name, groups], index) => {
+    return { ...{ name, servers, atATime: 1, isQuick: index === 0 }, measure: (context) => measure(groups, context) };
   });
 }
 
-function contest(groups: readonly Group[]): Cell["measure"] {
-  return (context) => contestOf(groups, context);
-}
-
-async function contestOf(groups: readonly Group[], context: SliceContext): Promise<Figures> {
+async function measure(groups: readonly Group[], context: SliceContext): Promise<Figures> {
   const { contender, scale, keyPrefix } = context;
   const isOneProcess = contender.store === "memory";
   const { addresses } = await context.servers.at(servers);
@@ -190,19 +145,5 @@ async function contestOf(groups: readonly Group[], context: SliceContext): Promi
     guestLocksPerSecond: guest.locksPerSecond,
     guestLocksPer50: (50 * guest.locksPerSecond) / locksPerSecond,
     guestWaitMaxMs: guest.waitMaxMs,
-  };
-}
-
-function alone(order: WaitOrder): Cell["measure"] {
-  return async (context) => {
-    const isInMemory = context.contender.store === "memory";
-    const targets = isInMemory ? [] : await context.servers.targets(servers);
-    const measured = context.process(0);
-    try {
-      return await measured.call("wait", limitMs, order, targets);
-    } finally {
-      measured.kill();
-      for (const { pid } of targets) process.kill(pid, "SIGCONT");
-    }
   };
 }
