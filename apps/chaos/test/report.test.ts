@@ -1,19 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chartSvg } from "@holdfast/app-kit/charts";
 import { describe, expect, test } from "vitest";
 import type { History } from "../src/history/visit.ts";
 import { judge } from "../src/judge.ts";
 import { nemeses } from "../src/nemeses/index.ts";
 import type { Nemesis } from "../src/nemeses/nemesis.ts";
-import { timelineChart } from "../src/report/charts.ts";
+import { eventsOf } from "../src/report/events.ts";
 import { reportFiguresOf } from "../src/report/figures.ts";
 import { lineOf, summaryOf } from "../src/report/lines.ts";
 import { filesOf, markdownOf } from "../src/report/markdown.ts";
 import type { Result } from "../src/run.ts";
 import { historyOf, visit } from "./visits.ts";
 
-const lanes = { clients: ["c1", "c2"], nodes: ["n1", "n2", "n3"] };
 const forgetting = nemeses.find(({ name }) => name === "crash-forgetting") as Nemesis;
 const options = {
   ...{
@@ -42,35 +40,22 @@ const broken = resultOf(
 );
 const violated = resultOf(historyOf([visit("c1", 100, 200)], { sets: { plain: [], fenced: [] } }));
 
-describe("timelineChart()", () => {
-  test("timelineChart() shows each lock with its token, each fault, and lost and refused writes", () => {
-    const { timeline, description } = timelineChart(broken, lanes);
-    expect(timeline.lanes).toEqual([...lanes.clients, ...lanes.nodes]);
-    expect(description).toContain("less 1100.");
-    const named = (name: string) => timeline.bars.filter((some) => some.name === name).flatMap(({ bars }) => bars);
-    expect(named("fault")).toEqual([{ lane: "n2", label: "killed <empty>", fromMs: 200, toMs: 250 }]);
-    expect(named("holds the lock")).toEqual([]);
-    expect(named("two hold the lock at once")).toEqual([
-      { lane: "c1", label: "+0", fromMs: 100, toMs: 600 },
-      { lane: "c2", label: "+200", fromMs: 300, toMs: 700 },
-    ]);
-    const [lost, refused] = timeline.marks ?? [];
-    expect(lost?.marks.map(({ lane }) => lane)).toEqual(["c1"]);
-    expect(refused?.marks.map(({ lane }) => lane)).toEqual(["c2"]);
-  });
-
-  test("timelineChart() shows an attack during which no client had a lock", () => {
-    const chart = timelineChart(resultOf(historyOf([])), lanes);
-    expect(chartSvg({ rows: [], charts: [] }, chart)).not.toMatch(/NaN|Infinity/);
-  });
+test("eventsOf() lists each lock with its token, each fault, and lost and refused writes, in their order", () => {
+  expect(eventsOf(broken)).toEqual([
+    { who: "c1", what: "holds the lock while another does: token +0", fromMs: 100, toMs: 600 },
+    { who: "n2", what: "killed <empty>", fromMs: 200, toMs: 250 },
+    { who: "c2", what: "holds the lock while another does: token +200", fromMs: 300, toMs: 700 },
+    { who: "c1", what: "update lost, where tokens are not checked", fromMs: 600, toMs: 600 },
+    { who: "c2", what: "write refused, where tokens are checked", fromMs: 700, toMs: 700 },
+  ]);
 });
 
 describe("markdownOf()", () => {
-  test("markdownOf() has a row with the figures of each nemesis, and its pictures", () => {
+  test("markdownOf() has a row with the figures of each nemesis, and what happened in the worst attack", () => {
     const page = markdownOf(reportFiguresOf(options, [broken, broken]));
     expect(page).toContain("Nothing was violated");
     expect(page).toMatch(/\| \[crash-forgetting\]\(#crash-forgetting\) \|.*\| 2 \| 4 \| .* \| 2 \| 2 \| 0 \| 2 \|\n/);
-    expect(page).toContain("](./timelines/crash-forgetting.svg)");
+    expect(page).toContain("| 0.30 s | 0.70 s | c2 | holds the lock while another does: token +200 |");
     expect(page).toContain("--seed 7 --nemesis crash-forgetting");
   });
 
@@ -80,21 +65,10 @@ describe("markdownOf()", () => {
   });
 });
 
-describe("filesOf()", () => {
-  test("filesOf() has the page, every picture that it shows, and the figures of both", () => {
-    const figures = reportFiguresOf(options, [broken, violated]);
-    const files = filesOf(figures);
-    expect([...files.keys()]).toEqual(["README.md", "figures.json", "timelines/crash-forgetting.svg"]);
-    expect(JSON.parse(files.get("figures.json") ?? "")).toEqual(figures);
-    const shown = [...(files.get("README.md") ?? "").matchAll(/!\[.*?\]\(\.\/(.*?)\)/g)].map(([, file]) => file);
-    expect(shown).toEqual(figures.charts.map(({ file }) => file));
-  });
-
-  test("filesOf() makes every file of the published report from its figures", async () => {
-    const folder = join(import.meta.dirname, "../../../docs/generated/chaos");
-    const figures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
-    for (const [path, text] of filesOf(figures)) expect(await readFile(join(folder, path), "utf8")).toBe(text);
-  });
+test("filesOf() makes every file of the published report from its figures", async () => {
+  const folder = join(import.meta.dirname, "../../../docs/generated/chaos");
+  const figures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+  for (const [path, text] of filesOf(figures)) expect(await readFile(join(folder, path), "utf8")).toBe(text);
 });
 
 test("lineOf() says what was violated, and summaryOf() how to draw it again", () => {

@@ -1,20 +1,28 @@
-/** The files of reports: a page, the figures that it shows, and the charts that are drawn from them. */
+/** The files of reports. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { chartSvg, type Figures } from "./charts/index.ts";
 
-/** Returns the files of a report by their paths, the page first. `figures.json` has one row or chart on a line. */
-export function reportFiles(page: string, figures: Figures): ReadonlyMap<string, string> {
-  const { rows, charts, ...others } = figures;
-  const lists = Object.entries({ rows, charts }).map(([name, values]) => {
-    return `"${name}": [\n${values.map((value) => JSON.stringify(value)).join(",\n")}\n]`;
+/** Returns the page of a report and its `figures.json`, which has each element of a list on a line, by their paths. */
+export function reportFiles(page: string, figures: object): ReadonlyMap<string, string> {
+  const parts = Object.entries(figures).map(([name, value]) => {
+    const lines = Array.isArray(value) ? `[\n${value.map((one) => JSON.stringify(one)).join(",\n")}\n]` : undefined;
+    return `"${name}": ${lines ?? JSON.stringify(value)}`;
   });
-  const parts = [...Object.entries(others).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`), ...lists];
   return new Map([
     ["README.md", page],
     ["figures.json", `{\n${parts.join(",\n")}\n}\n`],
-    ...charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
   ]);
+}
+
+/** A Markdown table. The columns of texts come first, and those of numbers are aligned on the right. */
+export function tableText(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  textColumns = 1,
+): string {
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
+  const rule = head.map((_, column) => (column < textColumns ? "---" : "---:"));
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
 }
 
 /** Writes files into a folder. Resolves with the path of the first one. */

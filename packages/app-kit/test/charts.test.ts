@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  type BarChart,
-  chartParts,
-  chartSvg,
-  type Figures,
-  type TimelineChart,
-  valueText,
-} from "../src/charts/index.ts";
+import { type BarChart, chartParts, chartSvg, type Figures, valueText } from "../src/charts/index.ts";
 
 const bars: BarChart = {
   ...{ type: "bars", file: "charts/pairs.svg", title: "Pairs a second", key: "Bars are medians." },
@@ -17,24 +10,6 @@ const bars: BarChart = {
       ...{ format: "whole", first: "largest" },
     },
   ],
-};
-const timeline: TimelineChart = {
-  ...{ type: "timeline", file: "timelines/pause.svg", title: "A pause", description: "A client is paused." },
-  timeline: {
-    ...{ lanes: ["c1", "c2", "n1"], lastsMs: 2_000 },
-    bars: [
-      {
-        ...{ name: "holds the lock", color: "held", height: "usual" },
-        bars: [{ lane: "c1", fromMs: 100, toMs: 900, label: "+7" }],
-      },
-      {
-        ...{ name: "fault", color: "fault", height: "full", labels: "inside or beside" },
-        bars: [{ lane: "n1", fromMs: 500, toMs: 501, label: "killed <empty>" }],
-      },
-      { name: "writes late", color: "ink", height: "line", bars: [] },
-    ],
-    marks: [{ name: "refused", color: "refused", symbol: "diamond", marks: [{ lane: "c2", atMs: 1_234 }] }],
-  },
 };
 const figuresWith = (median: number): Figures => ({
   kinds: { mine: "own", theirs: "other" },
@@ -73,42 +48,20 @@ describe("chartParts()", () => {
     expect(table.map(([name]) => name)).toEqual(["", "mine"]);
   });
 
-  test("chartParts() draws a timeline for wide and narrow pages, and tabulates its events in their order", () => {
-    const { pictures, table } = chartParts({ rows: [], charts: [] }, timeline);
-    expect(pictures.map(({ pages }) => pages)).toEqual(["wide", "narrow"]);
-    for (const { svg, text } of pictures) {
-      for (const name of ["c1", "c2", "n1", "+7", "killed &lt;empty&gt;", "refused"]) {
-        expect(textsIn(svg)).toContain(name);
-      }
-      expect(textsIn(svg)).not.toContain("writes late");
-      expect(text).toMatch(/^A client is paused\. holds the lock: 1; fault: 1; .*refused: 1\.$/);
-    }
-    expect(table).toEqual([
-      ["", "what", "from, s", "to, s"],
-      ["c1", "holds the lock: +7", "0.10", "0.90"],
-      ["n1", "fault: killed <empty>", "0.50", "0.50"],
-      ["c2", "refused", "1.23", "1.23"],
-    ]);
-  });
-
   test("chartParts() takes every colour from a variable of the page, and chartSvg() none", () => {
     const figures = figuresWith(1);
-    for (const chart of [bars, timeline]) {
-      const colors = chartParts(figures, chart).pictures.flatMap(({ svg }) => colorsIn(svg));
-      expect(colors.length).toBeGreaterThan(5);
-      expect(colors.filter((color) => !/^(var\(--chart-[\w-]+, #\w+\)|none)$/.test(color))).toEqual([]);
-      expect(chartSvg(figures, chart)).not.toContain("var(");
-    }
+    const colors = chartParts(figures, bars).pictures.flatMap(({ svg }) => colorsIn(svg));
+    expect(colors.length).toBeGreaterThan(5);
+    expect(colors.filter((color) => !/^(var\(--chart-[\w-]+, #\w+\)|none)$/.test(color))).toEqual([]);
+    expect(chartSvg(figures, bars)).not.toContain("var(");
   });
 });
 
 test("chartSvg() draws the same picture each time, without NaN", () => {
-  for (const chart of [bars, timeline]) {
-    const svg = chartSvg(figuresWith(1), chart);
-    expect(svg).toMatch(/^<svg .*>\n[\s\S]*<\/svg>\n$/);
-    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-    expect(chartSvg(figuresWith(1), chart)).toBe(svg);
-  }
+  const svg = chartSvg(figuresWith(1), bars);
+  expect(svg).toMatch(/^<svg .*>\n[\s\S]*<\/svg>\n$/);
+  expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  expect(chartSvg(figuresWith(1), bars)).toBe(svg);
 });
 
 test("valueText() writes three digits, and whole numbers whole", () => {

@@ -1,11 +1,12 @@
 /** The goals of Holdfast beside the best peer, and how far they are reached. */
+import { tableText } from "@holdfast/app-kit/report";
 import { type MeasureName, measures } from "../measure/measures.ts";
 import type { Slice } from "../record.ts";
 import { cold } from "../workloads/cold.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import type { Cell, Workload } from "../workloads/workload.ts";
 import { type MeasuredCell, measuredCells } from "./summary.ts";
-import { alignedText, medianText, ratioText, tableText, wrapped } from "./text.ts";
+import { alignedText, medianText, ratioText, wrapped } from "./text.ts";
 
 /** Goals for one measure in the cells of a workload. */
 interface Goals {

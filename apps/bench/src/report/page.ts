@@ -1,3 +1,4 @@
+import { tableText } from "@holdfast/app-kit/report";
 import type { Contender } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
 import type { Machine } from "../machine.ts";
@@ -15,7 +16,7 @@ import { countOf, type Workload } from "../workloads/workload.ts";
 import { promiseTitles, workloadCharts } from "./charts.ts";
 import { goalsPart } from "./goals.ts";
 import { groupBy, type MeasuredCell, measuredCells } from "./summary.ts";
-import { medianText, quartilesText, ratioText, tableText, wrapped } from "./text.ts";
+import { medianText, quartilesText, ratioText, wrapped } from "./text.ts";
 
 /** The report of a run, as Markdown. */
 export function pageOf(recording: Recording): string {
@@ -80,6 +81,7 @@ function promisesPart(): string {
     const facts = promiseTitles.map(([promise]) => (promise in promises ? promises[promise] : undefined) ?? "no");
     return [[nameText(contender), ...facts, promises.waiting]];
   });
+  const head = ["library", ...promiseTitles.map(([, title]) => title), "how it waits"];
   return `## What each library promises
 
 Every library gives mutual exclusion while clocks are right and processes do not pause. These promises cover the rest. With a
@@ -87,7 +89,7 @@ Every library gives mutual exclusion while clocks are right and processes do not
 so long to acquire that it has expired. **Waiting without polling** notifies a waiter when the lock is released. **Extension**
 keeps a lock for as long as the work takes.
 
-${tableText(["library", ...promiseTitles.map(([, title]) => title), "how it waits"], rows, "text")}`;
+${tableText(head, rows, head.length)}`;
 }
 
 /** The charts of a workload, and a table for each cell. */
@@ -169,7 +171,7 @@ export function meaningsOf(workloads: readonly Workload[]): string {
   const columns = workloads.flatMap((workload) => workload.columns);
   const names = new Set(columns);
   const rows = [...names].map((name) => [measures[name].title, measures[name].meaning]);
-  return `## What the columns mean\n\n${tableText(["column", "meaning"], rows, "text")}`;
+  return `## What the columns mean\n\n${tableText(["column", "meaning"], rows, 2)}`;
 }
 
 /** The properties of the machine. */
@@ -182,5 +184,5 @@ export function machinePart({ processor, cores, memoryGb, system, node, redisSer
     ["redis-server", redisServer],
     ...Object.entries(versions),
   ];
-  return `## Machine\n\n${tableText(["", ""], rows, "text")}`;
+  return `## Machine\n\n${tableText(["", ""], rows, 2)}`;
 }

@@ -1,4 +1,5 @@
 /** The report of a run over single stores. */
+import { tableText } from "@holdfast/app-kit/report";
 import type { Contender } from "../contenders/contender.ts";
 import { inStores, storePairs } from "../contenders/index.ts";
 import type { Recording } from "../record.ts";
@@ -6,7 +7,7 @@ import { storeWorkloads } from "../workloads/index.ts";
 import { ownNames } from "../workloads/stores.ts";
 import { cellTable, machinePart, meaningsOf, originText, tablesPart, textOfParts } from "./page.ts";
 import { type MeasuredCell, measuredCells } from "./summary.ts";
-import { medianText, ratioText, tableText, wrapped } from "./text.ts";
+import { medianText, ratioText, wrapped } from "./text.ts";
 
 /** The report, as Markdown. */
 export function storesPageOf(recording: Recording): string {

@@ -20,18 +20,7 @@ export function ratioText(ratio: number | undefined): string {
   return ratio === undefined ? nothing : valueText(ratio, "ratio");
 }
 
-/** A Markdown table. The first column is text, and the others are numbers by default. */
-export function tableText(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  others: "numbers" | "text" = "numbers",
-): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  const rule = head.map((_, column) => (column === 0 || others === "text" ? "---" : "---:"));
-  return [line(head), line(rule), ...rows.map(line)].join("\n");
-}
-
-/** The same rows for a terminal. */
+/** The rows of a table for a terminal. */
 export function alignedText(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Figures, Row } from "@holdfast/app-kit/charts";
+import { chartSvg, type Figures, type Row } from "@holdfast/app-kit/charts";
 import { reportFiles, writeFiles } from "@holdfast/app-kit/report";
 import { everyone } from "../contenders/index.ts";
 import type { MeasureName } from "../measure/measures.ts";
@@ -23,7 +23,9 @@ export async function writeReport(subject: keyof typeof pages, folder: string, r
   const page = textOf(recording);
   if (subject !== "libraries") return writeFiles(folder, new Map([[name, page]]));
   await rm(join(folder, "charts"), { recursive: true, force: true });
-  return writeFiles(folder, reportFiles(page, figuresOf(recording)));
+  const figures = figuresOf(recording);
+  const drawn = figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const);
+  return writeFiles(folder, new Map([...reportFiles(page, figures), ...drawn]));
 }
 
 /** The content of `figures.json`. */
@@ -50,7 +52,7 @@ function figuresOf({ slices, ...run }: Recording): ReportFigures {
   const measured = new Set(rows.map(({ contender }) => contender));
   const kinds = kindsOf(everyone.filter(({ name }) => measured.has(name)));
   // Charts show contenders with equal figures in the order of the rows.
-  return { run, kinds, charts: chartsOf(slices), rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)) };
+  return { run, kinds, rows: rows.sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1)), charts: chartsOf(slices) };
 }
 
 function lineOf(value: unknown): string {

@@ -1,3 +1,4 @@
+import { tableText } from "@holdfast/app-kit/report";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { MembershipRun } from "./judge.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
@@ -5,7 +6,7 @@ import { columns, lineOf, verdictOf } from "./transcript.ts";
 /** Writes the page of a run. */
 export function pageOf(options: ChaosOptions, run: MembershipRun): string {
   const { clients, ttlMs, report } = options;
-  const probes = run.chronicle.probes.map(({ what, error }) => `| ${what} | ${outcomeOf(error)} |\n`);
+  const probes = run.chronicle.probes.map(({ what, error }) => [what, outcomeOf(error)]);
   return `# Servers that change under load: a transcript
 
 ${clients} client processes lock, half of them with ioredis, half with node-redis; the ttl is ${ttlMs} ms. Meanwhile their three
@@ -36,9 +37,8 @@ ${verdictOf(options, run)}
 After each step, a client of a stage that the step excludes tried to lock, and in the end one of the last stage. The reason
 is that of the first node that refused.
 
-| client | result |
-| --- | --- |
-${probes.join("")}`;
+${tableText(["client", "result"], probes, 2)}
+`;
 }
 
 function outcomeOf(error: string | undefined): string {

@@ -14,7 +14,6 @@ export const clientNemeses: readonly Nemesis[] = [
     name: "calm",
     description: "nothing at all, for comparison",
     kind: "survivable",
-    pictured: true,
     nodes: "none",
     clients: 0,
     attack: (stage) => stage.last(),
@@ -36,7 +35,6 @@ export const clientNemeses: readonly Nemesis[] = [
     name: "client-pause-long",
     description: "a holder is stopped (SIGSTOP) between its last check of the lock and its write, past its validity",
     kind: "lock-breaking",
-    pictured: true,
     ...onClient(async (stage, client) => {
       await stage.until(`a visit of ${client.name}`, isOf(client, "writing"));
       await stage.begin(client.name, "stopped", client.pause, client.resume);

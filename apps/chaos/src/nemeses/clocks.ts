@@ -12,7 +12,6 @@ export const clockNemeses: readonly Nemesis[] = [
     name: "clock-forward",
     description: "a server of a bare majority has its clock set an hour ahead: its claims end at once",
     kind: "lock-breaking",
-    pictured: true,
     ...setting(jumpSeconds, "clock + 1 h"),
   },
   {

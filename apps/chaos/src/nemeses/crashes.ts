@@ -15,14 +15,12 @@ export const crashNemeses: readonly Nemesis[] = [
     name: "crash-forgetting",
     description: "a server of a bare majority is killed, and restarts at once and empty (no persistence)",
     kind: "lock-breaking",
-    pictured: true,
     ...atBareMajority({ strike: crash }),
   },
   {
     name: "crash-guarded",
     description: "like crash-forgetting, with a restart guard: a server that has just restarted does not vote",
     kind: "survivable",
-    pictured: true,
     guarded: true,
     ...atBareMajority({ strike: crash }),
   },
@@ -36,7 +34,6 @@ export const crashNemeses: readonly Nemesis[] = [
     name: "power-cut-everysec",
     description: "like crash-everysec, and the end of the file is lost, as in a power failure",
     kind: "lock-breaking",
-    pictured: true,
     ...appending("everysec", powerCut()),
   },
   {

@@ -20,8 +20,6 @@ export interface Nemesis {
   readonly guarded?: boolean;
   /** Whether it sets the clocks of servers. */
   readonly clocks?: boolean;
-  /** Whether the report has a picture of it. */
-  readonly pictured?: boolean;
   /** Attacks. Faults that it has not healed are healed afterwards. */
   attack(stage: Stage): Promise<void>;
   /** Restores what must not change while locks are held. */

@@ -38,7 +38,6 @@ export const networkNemeses: readonly Nemesis[] = [
     ...survivable,
     name: "lose-replies",
     description: "a minority carries out all requests, and no reply arrives until the fault ends",
-    pictured: true,
     attack: onConnections("replies held", (proxy) => proxy.stall("replies")),
   },
   {

@@ -10,7 +10,6 @@ export const serverNemeses: readonly Nemesis[] = [
     ...survivable,
     name: "server-pause",
     description: "a minority is stopped (SIGSTOP), and then resumed (SIGCONT)",
-    pictured: true,
     attack: onNodes(
       "stopped",
       ({ server }) => server.pause(),

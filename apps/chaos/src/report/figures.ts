@@ -1,9 +1,7 @@
-import type { Figures as ChartedFigures } from "@holdfast/app-kit/charts";
-import { names } from "../names.ts";
 import type { Nemesis } from "../nemeses/nemesis.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
-import { timelineChart } from "./charts.ts";
+import { eventsOf } from "./events.ts";
 
 /** The sums over several attacks. */
 export type Figures = ReturnType<typeof figuresOf>;
@@ -25,7 +23,7 @@ export function figuresOf(results: readonly Result[]) {
 }
 
 /** Everything that the page of a run says, as in its `figures.json`. */
-export interface ReportFigures extends ChartedFigures {
+export interface ReportFigures {
   readonly run: {
     readonly command: string;
     readonly seconds: number;
@@ -39,12 +37,10 @@ export interface ReportFigures extends ChartedFigures {
   readonly rows: readonly NemesisRow[];
 }
 
-/** Collects the figures of a run, and the data of its charts. */
+/** Collects the figures of a run. */
 export function reportFiguresOf(options: ChaosOptions, results: readonly Result[]): ReportFigures {
   const { nodes, clients, ttlMs, nemeses, report } = options;
-  const lanes = { clients: names("c", clients), nodes: names("n", nodes) };
   const of = (nemesis: Nemesis): Result[] => results.filter(({ slice }) => slice.nemesis === nemesis);
-  const rows = nemeses.map((nemesis) => rowOf(nemesis, of(nemesis)));
   return {
     run: {
       command: `${commandOf(options)}${report === undefined ? "" : ` --report ${report}`}`,
@@ -54,34 +50,27 @@ export function reportFiguresOf(options: ChaosOptions, results: readonly Result[
         .filter(({ findings }) => findings.violations.length > 0)
         .map(({ slice, findings }) => ({ nemesis: slice.nemesis.name, violations: findings.violations })),
     },
-    rows,
-    charts: pictured(nemeses).flatMap((nemesis) => {
-      const attacks = of(nemesis);
-      return attacks.length === 0 ? [] : [timelineChart(mostTelling(attacks), lanes)];
-    }),
+    rows: nemeses.map((nemesis) => rowOf(nemesis, of(nemesis))),
   };
 }
 
-/** The figures of a nemesis: the availability is rounded down to hundredths, and the gap to milliseconds. */
+/**
+ * The figures of a nemesis: the availability is rounded down to hundredths, and the gap to milliseconds. If it did harm, with
+ * what happened in the attack that did the most.
+ */
 export type NemesisRow = ReturnType<typeof rowOf>;
 
 function rowOf({ name, description, kind }: Nemesis, results: readonly Result[]) {
   const { attacks, locks, availability, longestGapMs, overlaps, lostPlain, lostFenced, refused } = figuresOf(results);
+  const [worst] = results.toSorted((a, b) => harmOf(b) - harmOf(a));
   return {
     ...{ nemesis: name, description, kind, attacks, locks },
     ...{ availability: Math.floor(availability * 100) / 100, longestGapMs: Math.round(longestGapMs) },
     ...{ twoAtOnce: overlaps, lostWithoutTokens: lostPlain, lostWithTokens: lostFenced, refused },
+    happened: worst && harmOf(worst) > 0 ? eventsOf(worst) : [],
   };
 }
 
-/** The nemeses with a picture, those that break locks first. */
-function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {
-  return nemeses.filter((nemesis) => nemesis.pictured).sort((a, b) => a.kind.localeCompare(b.kind));
-}
-
-/** The attack that did the most harm; of those, the first. */
-function mostTelling(results: readonly Result[]): Result {
-  const harm = ({ findings }: Result): number =>
-    1_000 * findings.violations.length + 10 * findings.overlaps.length + findings.lostPlain;
-  return results.reduce((worst, result) => (harm(result) > harm(worst) ? result : worst));
+function harmOf({ findings }: Result): number {
+  return 1_000 * findings.violations.length + 10 * findings.overlaps.length + findings.lostPlain;
 }

@@ -1,5 +1,4 @@
-import { reportFiles } from "@holdfast/app-kit/report";
-import { timelineFile } from "./charts.ts";
+import { reportFiles, tableText } from "@holdfast/app-kit/report";
 import type { NemesisRow, ReportFigures } from "./figures.ts";
 
 /** Returns the files of a report, by their paths. */
@@ -25,12 +24,14 @@ ${verdictOf(figures)}
 ## Survivable
 
 ${tableOf(figures, "survivable")}
+
 ## Lock-breaking
 
 No lock that times out can exclude others under these. Updates were lost where only the lock protected the data, and none
 where the data checked tokens.
 
 ${tableOf(figures, "lock-breaking")}
+
 - **available**: the share of the time without gaps of more than 100 ms in which no client held the lock, though all
   clients wanted it. When a minority is down, all other nodes must agree, and rivals split their votes more often.
 - **two at once**: how often a lock was granted while another client had the right to rely on its own.
@@ -38,22 +39,26 @@ ${tableOf(figures, "lock-breaking")}
 - **lost with tokens**: the same for a set that remembers the largest token it was shown, by reads and writes, and refuses
   smaller ones. **Refused** counts the refusals.
 
-[figures.json](./figures.json) has these figures, and the data of all pictures.
-
-## Pictures
-
-Each picture shows one attack: one that did harm, if any did.
-
-${timelinesOf(figures)
-  .map(({ name, description, file, title }) => `### ${name}\n\n${description}\n\n![${title}](./${file})\n`)
-  .join("\n")}`;
+${happenedOf(figures)}[figures.json](./figures.json) has all of these figures.
+`;
 }
 
-function timelinesOf({ charts, rows }: ReportFigures) {
-  return charts.flatMap((chart) => {
-    const name = rows.find(({ nemesis }) => chart.file === timelineFile(nemesis))?.nemesis;
-    return chart.type === "timeline" && name !== undefined ? [{ ...chart, name }] : [];
-  });
+function happenedOf({ rows }: ReportFigures): string {
+  const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
+  const attacks = rows
+    .filter(({ happened }) => happened.length > 0)
+    .map(({ nemesis, happened }) => {
+      const events = happened.map(({ who, what, fromMs, toMs }) => {
+        return [seconds(fromMs), toMs === fromMs ? "" : seconds(toMs), who, what];
+      });
+      return `### ${nemesis}\n\n${tableText(["from", "to", "who", "what"], events, 4)}\n\n`;
+    });
+  if (attacks.length === 0) return "";
+  return `## What happened
+
+Attacks that did harm: of a nemesis, the one that did the most. Tokens are those of the locks, less the smallest one.
+
+${attacks.join("")}`;
 }
 
 function verdictOf({ run }: ReportFigures): string {
@@ -69,19 +74,20 @@ function verdictOf({ run }: ReportFigures): string {
   return `**Violated** in ${run.violated.length} of ${run.attacks} attacks:\n\n${what.join("")}`;
 }
 
-function tableOf({ rows, charts }: ReportFigures, wanted: NemesisRow["kind"]): string {
-  const lines = rows
+function tableOf({ rows }: ReportFigures, wanted: NemesisRow["kind"]): string {
+  const cells = rows
     .filter(({ kind }) => kind === wanted)
-    .map(({ nemesis, description, attacks, locks, availability, longestGapMs, ...harm }) => {
-      const isPictured = charts.some(({ file }) => file === timelineFile(nemesis));
-      const name = isPictured ? `[${nemesis}](#${nemesis})` : nemesis;
+    .map(({ nemesis, description, attacks, locks, availability, longestGapMs, happened, ...harm }) => {
+      const name = happened.length > 0 ? `[${nemesis}](#${nemesis})` : nemesis;
       const available = `${Math.round(availability * 100)} %`;
       const { twoAtOnce, lostWithoutTokens, lostWithTokens, refused } = harm;
       const numbers = [attacks, locks, available, `${longestGapMs} ms`, twoAtOnce, lostWithoutTokens, lostWithTokens];
-      return `| ${name} | ${description} | ${[...numbers, refused].join(" | ")} |\n`;
+      return [name, description, ...numbers, refused];
     });
-  if (lines.length === 0) return "None was chosen.\n";
-  return `| nemesis | what it does | attacks | locks | available | longest gap | two at once | lost without tokens | lost with tokens | refused |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-${lines.join("")}`;
+  return cells.length === 0 ? "None was chosen." : tableText(head, cells, 2);
 }
+
+const head = [
+  ...["nemesis", "what it does", "attacks", "locks", "available", "longest gap"],
+  ...["two at once", "lost without tokens", "lost with tokens", "refused"],
+];

@@ -23,9 +23,9 @@ function choiceHtml(charts: readonly PageChart[]): string {
 }
 
 function chartHtml({ id, title, pictures, key, table }: PageChart, hasTitle: boolean): string {
-  const drawn = pictures.map(({ svg, text, pages = "all" }, index) => {
+  const drawn = pictures.map(({ svg, text }, index) => {
     const name = `${id}-${index + 1}`;
-    return `<div class="picture ${pages}">${labelled(svg, name, title, text)}</div>`;
+    return `<div>${labelled(svg, name, title, text)}</div>`;
   });
   return `<div class="chart" id="${id}">
 ${hasTitle ? `<p class="title">${escaped(title)}</p>\n` : ""}<div class="pictures">${drawn.join("\n")}</div>

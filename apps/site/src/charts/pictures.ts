@@ -1,13 +1,13 @@
 /** Replaces the pictures of reports by charts that are drawn from the same figures, as parts of the page. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Chart, ChartParts, Figures } from "@holdfast/app-kit/charts";
+import type { BarChart, ChartParts, Figures } from "@holdfast/app-kit/charts";
 import { tsImport } from "tsx/esm/api";
 import type { MarkdownRenderer } from "vitepress";
 import { figureHtml, type PageChart } from "./html.ts";
 
 /** Draws a chart. */
-export type Draw = (figures: Figures, chart: Chart) => ChartParts;
+export type Draw = (figures: Figures, chart: BarChart) => ChartParts;
 
 /**
  * Loads what draws charts. VitePress bundles its configuration, and leaves the imports of other packages to Node.js, which
@@ -61,7 +61,7 @@ export function drawPictures(md: MarkdownRenderer, draw: Draw): void {
 }
 
 /** Returns the figures and the chart of a picture; undefined if it is not that of a chart. */
-function chartOf(picture: string): { readonly figures: Figures; readonly chart: Chart } | undefined {
+function chartOf(picture: string): { readonly figures: Figures; readonly chart: BarChart } | undefined {
   const report = [dirname(picture), dirname(dirname(picture))].find((folder) =>
     existsSync(join(folder, "figures.json")),
   );

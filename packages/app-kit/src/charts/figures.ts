@@ -1,6 +1,5 @@
 /** The figures that a report keeps beside its page, and the charts that are drawn from them. */
 import { type BarPanel, type BarRow, barsSvg, type Kind, panelSvg, panelText, textOf } from "./bars.ts";
-import { type Timeline, timelineSvg } from "./timeline.ts";
 import type { Format } from "./values.ts";
 
 /** The content of a file `figures.json`. */
@@ -9,24 +8,18 @@ export interface Figures {
   readonly rows: readonly Row[];
   /** What the names of bars stand for. Default: `"plain"`. */
   readonly kinds?: Readonly<Record<string, Kind>>;
-  readonly charts: readonly Chart[];
+  readonly charts: readonly BarChart[];
 }
 
 /** A row of figures. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A chart of the report. */
-export type Chart = BarChart | TimelineChart;
-
-interface Picture {
+/** A chart whose bars are values of rows. */
+export interface BarChart {
+  readonly type: "bars";
   /** The path of its picture, relative to the report. */
   readonly file: string;
   readonly title: string;
-}
-
-/** A chart whose bars are values of rows. */
-export interface BarChart extends Picture {
-  readonly type: "bars";
   /** Its name among the charts beside it, of which a reader chooses one. Default: its title. */
   readonly choice?: string;
   /** The names of the bars that it shows. Default: all that rows have. */
@@ -51,13 +44,6 @@ export interface PanelSource {
   readonly first?: "largest" | "smallest";
 }
 
-/** A chart over time. */
-export interface TimelineChart extends Picture {
-  readonly type: "timeline";
-  readonly description: string;
-  readonly timeline: Timeline;
-}
-
 /** A chart as parts of a page, whose colours are CSS variables. */
 export interface ChartParts {
   readonly title: string;
@@ -66,28 +52,15 @@ export interface ChartParts {
     readonly svg: string;
     /** What it shows, in words. */
     readonly text: string;
-    /** The pages that it is for; undefined for all. */
-    readonly pages?: "wide" | "narrow";
   }[];
   readonly key: string;
   /** The same figures; the first row is the head. */
   readonly table: readonly (readonly string[])[];
 }
 
-const reportWidth = 1_000;
-const wideWidth = 624;
-const narrowWidth = 342;
-
 /** Draws a chart as a picture of its own. */
-export function chartSvg(figures: Figures, chart: Chart): string {
-  return chart.type === "bars"
-    ? barsSvg(chart.title, panelsOf(figures, chart), chart.key)
-    : timelineSvg(chart.timeline, reportWidth);
-}
-
-/** Draws a chart as parts of a page. */
-export function chartParts(figures: Figures, chart: Chart): ChartParts {
-  return chart.type === "bars" ? barParts(figures, chart) : timelineParts(chart);
+export function chartSvg(figures: Figures, chart: BarChart): string {
+  return barsSvg(chart.title, panelsOf(figures, chart), chart.key);
 }
 
 function panelsOf({ rows, kinds = {} }: Figures, { panels, only, notes = {} }: BarChart): BarPanel[] {
@@ -111,7 +84,8 @@ function rangeOf(value: unknown): BarRow["range"] {
   return [value[0], value[1], value[2]];
 }
 
-function barParts(figures: Figures, chart: BarChart): ChartParts {
+/** Draws a chart as parts of a page. */
+export function chartParts(figures: Figures, chart: BarChart): ChartParts {
   const panels = panelsOf(figures, chart);
   const names = [...new Set(panels.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const cellOf = ({ rows, format }: BarPanel, name: string): string => {
@@ -126,37 +100,6 @@ function barParts(figures: Figures, chart: BarChart): ChartParts {
     table: [
       ["", ...panels.map(({ title }) => title)],
       ...names.map((name) => [name, ...panels.map((panel) => cellOf(panel, name))]),
-    ],
-  };
-}
-
-function timelineParts({ title, description, timeline }: TimelineChart): ChartParts {
-  const { bars, marks = [] } = timeline;
-  const seconds = (ms: number): string => (ms / 1_000).toFixed(2);
-  const events = [
-    ...bars.flatMap(({ name, bars }) => bars.map((bar) => ({ ...bar, name }))),
-    ...marks.flatMap(({ name, marks }) =>
-      marks.map(({ lane, atMs }) => ({ lane, fromMs: atMs, toMs: atMs, name, label: "" })),
-    ),
-  ].sort((a, b) => a.fromMs - b.fromMs);
-  const sums = [
-    ...bars.map(({ name, bars }) => `${name}: ${bars.length}`),
-    ...marks.map(({ name, marks }) => `${name}: ${marks.length}`),
-  ];
-  const text = `${description} ${sums.join("; ")}.`;
-  return {
-    title,
-    choice: title,
-    pictures: [
-      { svg: timelineSvg(timeline, wideWidth, "variables"), text, pages: "wide" },
-      { svg: timelineSvg(timeline, narrowWidth, "variables"), text, pages: "narrow" },
-    ],
-    key: "",
-    table: [
-      ["", "what", "from, s", "to, s"],
-      ...events.map(({ lane, name, label = "", fromMs, toMs }) => [
-        ...[lane, label === "" ? name : `${name}: ${label}`, seconds(fromMs), seconds(toMs)],
-      ]),
     ],
   };
 }

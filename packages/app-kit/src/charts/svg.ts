@@ -5,16 +5,9 @@ export const lightColors = {
   surface: "#ffffff",
   ink: "#1f2937",
   muted: "#4b5563",
-  grid: "#d5dae1",
-  band: "#f3f5f8",
-  "on-bar": "#ffffff",
   own: "#1d4ed8",
   other: "#7c8aa0",
   reference: "#0f766e",
-  held: "#43709f",
-  twice: "#c81e1e",
-  fault: "#f6c768",
-  refused: "#7c3aed",
   plain: "#43709f",
 } as const;
 
@@ -48,7 +41,7 @@ export interface TextStyle {
   readonly fill?: Color;
   readonly size?: number;
   readonly face?: Face;
-  readonly anchor?: "start" | "middle" | "end";
+  readonly anchor?: "start" | "end";
 }
 
 /** A text, vertically centred on a point. */
@@ -68,10 +61,10 @@ export function rect(x: number, y: number, width: number, height: number, fill: 
   return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${colorOf(fill)}"/>`;
 }
 
-/** A line from one point to the next, filled or not. */
-export function path(points: readonly (readonly [x: number, y: number])[], stroke: Color, fill?: Color): string {
+/** A line from one point to the next. */
+export function path(points: readonly (readonly [x: number, y: number])[], stroke: Color): string {
   const steps = points.map(([x, y]) => `${px(x)} ${px(y)}`).join("L");
-  return `<path d="M${steps}${fill ? "Z" : ""}" stroke="${colorOf(stroke)}" fill="${fill ? colorOf(fill) : "none"}"/>`;
+  return `<path d="M${steps}" stroke="${colorOf(stroke)}" fill="none"/>`;
 }
 
 /** Puts elements into a picture. */
