@@ -44,8 +44,8 @@ Usage: pnpm bench [stores|waiting] [options]
   --out DIR         writes the report into this folder (default: a new temporary one)
   --help            prints this
 
-At the end, the ratios to the best peer are printed with their goals. The report is README.md, with charts beside it, and figures.json with medians and quartiles. That of stores is
-benchmark-stores.md, and that of waiting waiting.md.
+At the end, the ratios to the best peer are printed with their goals. The report is README.md, and figures.json with medians
+and quartiles. That of stores is benchmark-stores.md, and that of waiting waiting.md.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 

@@ -1,9 +1,9 @@
 /** The progress of a run. */
 
-import { valueText } from "@holdfast/app-kit/charts";
 import { measures } from "./measure/measures.ts";
 import type { Step } from "./plan.ts";
 import type { Slice } from "./record.ts";
+import { valueText } from "./report/text.ts";
 import { countOf } from "./workloads/workload.ts";
 
 /** The first line: the number of slices, and the estimated time. */

@@ -1,14 +1,13 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chartSvg } from "@holdfast/app-kit/charts";
 import { expect, onTestFinished, test } from "vitest";
-import { chartsOf } from "../src/report/charts.ts";
 import { goalLines } from "../src/report/goals.ts";
 import { pageOf } from "../src/report/page.ts";
 import { storesPageOf } from "../src/report/stores-page.ts";
-import { type MeasuredCell, measuredCells } from "../src/report/summary.ts";
-import { type ReportFigures, writeReport } from "../src/report/write.ts";
+import { groupBy, type MeasuredCell, measuredCells } from "../src/report/summary.ts";
+import { valueText } from "../src/report/text.ts";
+import { writeReport } from "../src/report/write.ts";
 import { contended } from "../src/workloads/contended.ts";
 import { uncontended } from "../src/workloads/uncontended.ts";
 import { recording, storesRecording } from "./recording.ts";
@@ -81,7 +80,7 @@ test("pageOf() starts with the goals, and then covers promises, round trips and 
   expect(page).toContain("| processor | An Imaginary One, 2 cores |");
 });
 
-test("writeReport() writes the page, the charts that it shows, and a row of figures for each contender in a cell", async () => {
+test("writeReport() writes the page, and a row of figures for each contender in a cell", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const page = await readFile(await writeReport("libraries", folder, recording), "utf8");
@@ -97,35 +96,15 @@ test("writeReport() writes the page, the charts that it shows, and a row of figu
     },
     ...{ clientCpuUs: [12.5, 15, 17.5], serverCpuUs: [20, 20, 20] },
   });
-  const shown = [...page.matchAll(/\]\(\.\/charts\/(.*?\.svg)\)/g)].map(([, file]) => file as string);
-  expect(shown.toSorted()).toEqual(await readdir(join(folder, "charts")));
-  expect(shown).toContain("uncontended-5-servers.svg");
-  expect(shown).toContain("contended-wait-p99.svg");
-  const svg = await readFile(join(folder, "charts/uncontended-5-servers.svg"), "utf8");
-  for (const text of ["holdfast/ioredis", "22,500", "raw ioredis", "3,750"]) expect(svg).toContain(`>${text}</text>`);
-  expect(svg).not.toContain("NaN");
+  expect(page).toBe(pageOf(recording));
 });
 
-test("chartsOf() marks what each library promises, and not what it promises only over several servers", () => {
-  const notesOf = (servers: string) => {
-    const cell = `${servers}, 1 at a time`;
-    const names = ["holdfast/ioredis", "redlock 4", "redlock-universal/ioredis", "raw ioredis"];
-    const slices = names.map((contender) => ({ workload: "uncontended", cell, contender, round: 1, othersShare: 0 }));
-    return chartsOf(slices)[0]?.notes;
-  };
-  expect(notesOf("5 servers")).toEqual({
-    ...{ "holdfast/ioredis": "T V W E", "redlock 4": "V", "redlock-universal/ioredis": "V E" },
-  });
-  expect(notesOf("1 server")).toMatchObject({ "redlock 4": "V", "redlock-universal/ioredis": "E" });
-});
-
-test("chartSvg() draws every chart of the published report from its figures", async () => {
-  const folder = join(import.meta.dirname, "../../../docs/generated/benchmark");
-  const figures: ReportFigures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
-  expect((await readdir(join(folder, "charts"))).length).toBe(figures.charts.length);
-  for (const chart of figures.charts) {
-    expect(await readFile(join(folder, chart.file), "utf8")).toBe(chartSvg(figures, chart));
-  }
+test("valueText() writes three digits, and whole numbers whole", () => {
+  const formats = ["ms", "whole", "ratio", "digits"] as const;
+  const texts = (value: number): string[] => formats.map((format) => valueText(value, format));
+  expect(texts(0.123456)).toEqual(["0.123 ms", "0", "0.12", "0.123"]);
+  expect(texts(12_345.6)).toEqual(["12,346 ms", "12,346", "12345.60", "12,346"]);
+  expect(texts(0)).toEqual(["0 ms", "0", "0.00", "0"]);
 });
 
 test("storesPageOf() has each store beside the usual way to lock there, with the ratio of the two in each round", () => {
@@ -145,4 +124,16 @@ test("storesPageOf() has each store beside the usual way to lock there, with the
   expect(page).toContain("| pg_advisory_lock | 3,000 (2,500 – 3,500) |  |");
   expect(page).toContain("|  | pairs/s | pair p50 |"); // only Holdfast locks two names
   expect(page).toContain("- holdfast/etcd, 1 slice: no leader");
+});
+
+test("the first page of the site quotes the published report", async () => {
+  const read = (file: string) => readFile(join(import.meta.dirname, "../../..", file), "utf8");
+  const [page, report] = [await read("apps/site/pages/index.md"), await read("docs/generated/benchmark/README.md")];
+  const [pairs = ""] = /^### Pairs a second$.*?^###/ms.exec(report) ?? [];
+  const cells = [...pairs.matchAll(/^\| (\d servers?), \d+ at a time \| (\S+) \| (\S+) \|/gm)];
+  expect(cells).toHaveLength(9);
+  for (const [servers, some] of groupBy(cells, ([, servers]) => servers)) {
+    const figures = some.map(([, , value, ratio]) => `${value} · ${ratio}`);
+    expect(page).toContain(`| ${servers} | ${figures.join(" | ")} |`);
+  }
 });

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig, type Plugin } from "vitepress";
-import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
 import { playStories } from "../src/home/play-stories.ts";
 import { descriptionOf } from "../src/pages/description.ts";
 import { linkPages } from "../src/pages/links.ts";
@@ -86,12 +85,11 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
-    config: async (md) => {
+    config: (md) => {
       linkPages(md, root);
       playStories(md);
       anchorOptions(md);
       linkSymbols(md, reference);
-      drawPictures(md, await loadDraw());
     },
   },
   themeConfig: {

@@ -12,7 +12,7 @@ const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page)
   "reference of a module": ["/reference/core/"],
   "source file": ["/source/packages/core/src/quorum-call-ts"],
   "source folder": ["/source/docs/decisions"],
-  "page with charts": ["/evidence/chaos/"],
+  "page with wide tables": ["/evidence/chaos/"],
   "missing page": ["/404"],
   "playground in the middle of a story": ["/playground#story=pause&t=1200", openFaults],
   "playground at the end of a seed": ["/playground#lock-breaking=10", goToEnd],

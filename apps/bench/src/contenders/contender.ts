@@ -45,9 +45,6 @@ export interface Promises {
   readonly waiting: string;
 }
 
-/** A promise that does not hold with one server. */
-export const overSeveralServers = "over several servers";
-
 /**
  * Connects one client to each address, and resolves when all are ready.
  *

@@ -1,11 +1,4 @@
-import {
-  type Connect,
-  type Contender,
-  overSeveralServers,
-  type Promises,
-  type Settings,
-  type StoreName,
-} from "./contender.ts";
+import type { Connect, Contender, Promises, Settings, StoreName } from "./contender.ts";
 import { over } from "./peer.ts";
 
 const defaults: Settings = { waiting: "default", isBatching: false, isPatient: false };
@@ -30,7 +23,7 @@ const holdfast: readonly Contender[] = [
 // From the sources of the versions in `package.json`.
 const ofRedlock5: Promises = { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" };
 const ofUniversal: Promises = {
-  checkedValidity: overSeveralServers,
+  checkedValidity: "over several servers",
   extension: "`using`",
   waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
 };

@@ -1,4 +1,5 @@
-import type { Format } from "@holdfast/app-kit/charts";
+/** How a value is written: in milliseconds, as a whole number, with two decimals, or with three digits. */
+export type Format = "ms" | "whole" | "ratio" | "digits";
 
 /** A measure, and its format. */
 export interface Measure {

@@ -1,5 +1,5 @@
 import { tableText } from "@holdfast/app-kit/report";
-import type { Contender } from "../contenders/contender.ts";
+import type { Contender, Promises } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
 import type { Machine } from "../machine.ts";
 import { type MeasureName, measures } from "../measure/measures.ts";
@@ -13,7 +13,6 @@ import { workloads } from "../workloads/index.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { waitingWorkloads } from "../workloads/waiting.ts";
 import { countOf, type Workload } from "../workloads/workload.ts";
-import { promiseTitles, workloadCharts } from "./charts.ts";
 import { goalsPart } from "./goals.ts";
 import { groupBy, type MeasuredCell, measuredCells } from "./summary.ts";
 import { medianText, quartilesText, ratioText, wrapped } from "./text.ts";
@@ -75,13 +74,20 @@ function nameText({ name, role }: Contender): string {
 }
 
 function promisesPart(): string {
+  const titles: Readonly<Record<keyof Promises, string>> = {
+    fencingToken: "fencing token",
+    checkedValidity: "checked validity",
+    waitingWithoutPolling: "waits without polling",
+    extension: "automatic extension",
+    waiting: "how it waits",
+  };
   const rows = librariesAndRaw.flatMap((contender) => {
     const { promises } = contender;
     if (promises === undefined) return [];
-    const facts = promiseTitles.map(([promise]) => (promise in promises ? promises[promise] : undefined) ?? "no");
-    return [[nameText(contender), ...facts, promises.waiting]];
+    const facts = (Object.keys(titles) as (keyof Promises)[]).map((promise) => promises[promise] ?? "no");
+    return [[nameText(contender), ...facts]];
   });
-  const head = ["library", ...promiseTitles.map(([, title]) => title), "how it waits"];
+  const head = ["library", ...Object.values(titles)];
   return `## What each library promises
 
 Every library gives mutual exclusion while clocks are right and processes do not pause. These promises cover the rest. With a
@@ -92,7 +98,7 @@ keeps a lock for as long as the work takes.
 ${tableText(head, rows, head.length)}`;
 }
 
-/** The charts of a workload, and a table for each cell. */
+/** A table for each cell of a workload. */
 export function tablesPart(
   workload: Workload,
   slices: readonly Slice[],
@@ -103,7 +109,6 @@ export function tablesPart(
   return [
     `## ${workload.title}`,
     wrapped(workload.description),
-    ...workloadCharts(workload, slices).map(({ title, file }) => `![${title}](./${file})`),
     ...cells.map((measured) => `### ${measured.cell.name}\n\n${tableOf(measured)}`),
   ];
 }

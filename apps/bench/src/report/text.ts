@@ -1,5 +1,4 @@
-import { textOf, valueText } from "@holdfast/app-kit/charts";
-import { type MeasureName, measures } from "../measure/measures.ts";
+import { type Format, type MeasureName, measures } from "../measure/measures.ts";
 import type { Quartiles } from "../measure/statistics.ts";
 
 /** A cell without a value. */
@@ -7,12 +6,31 @@ const nothing = "–";
 
 /** A median, and its quartiles where they differ from it. */
 export function quartilesText(quartiles: Quartiles | undefined, measure: MeasureName): string {
-  return textOf(quartiles && [quartiles.low, quartiles.median, quartiles.high], measures[measure].format);
+  if (quartiles === undefined) return nothing;
+  const { low, high } = quartiles;
+  const texts = [low, high].map((value) => valueText(value, measures[measure].format));
+  const text = medianText(quartiles, measure);
+  return texts.every((one) => one === text) ? text : `${text} (${texts.join(" – ")})`;
 }
 
 /** A median alone. */
 export function medianText(quartiles: Quartiles | undefined, measure: MeasureName): string {
   return quartiles === undefined ? nothing : valueText(quartiles.median, measures[measure].format);
+}
+
+/** A value. */
+export function valueText(value: number, format: Format): string {
+  if (format === "ms") return `${digits(value)} ms`;
+  if (format === "whole") return Math.round(value).toLocaleString("en");
+  if (format === "ratio") return value.toFixed(2);
+  return digits(value);
+}
+
+/** Three digits, and all digits before the point. */
+function digits(value: number): string {
+  if (value === 0) return "0";
+  const decimals = Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
+  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 /** A ratio. */

@@ -54,9 +54,9 @@ function happenedOf({ rows }: ReportFigures): string {
       return `### ${nemesis}\n\n${tableText(["from", "to", "who", "what"], events, 4)}\n\n`;
     });
   if (attacks.length === 0) return "";
-  return `## What happened
+  return `## Attacks that did harm
 
-Attacks that did harm: of a nemesis, the one that did the most. Tokens are those of the locks, less the smallest one.
+For each nemesis, the attack that did the most harm. Tokens are those of the locks, less the smallest one.
 
 ${attacks.join("")}`;
 }

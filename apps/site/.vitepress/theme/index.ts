@@ -3,7 +3,6 @@ import DefaultTheme from "vitepress/theme-without-fonts";
 import { defineAsyncComponent, hydrateOnVisible, onMounted } from "vue";
 import { describeSidebar } from "./accessibility.ts";
 import "./style.css";
-import "../../src/charts/charts.css";
 
 const theme: Theme = {
   extends: DefaultTheme,

@@ -1,5 +1,12 @@
 import type { MarkdownRenderer } from "vitepress";
-import { pictureAt } from "../charts/pictures.ts";
+
+/** The part of markdown-it's tokens that is used here. */
+type Token = MarkdownToken & { readonly children: readonly MarkdownToken[] | null };
+
+interface MarkdownToken {
+  readonly type: string;
+  attrGet(name: string): string | null;
+}
 
 /** A plugin of markdown-it: plays a story where a page shows the playground as a picture. */
 export function playStories(md: MarkdownRenderer): void {
@@ -11,4 +18,12 @@ export function playStories(md: MarkdownRenderer): void {
       tokens.splice(index, 3, story);
     }
   });
+}
+
+/** Returns the address of the picture that a paragraph consists of; undefined if it is not a picture. */
+function pictureAt(tokens: readonly Token[], index: number): string | undefined {
+  const [start, content] = [tokens[index], tokens[index + 1]];
+  const [image, ...others] = content?.children ?? [];
+  if (start?.type !== "paragraph_open" || image?.type !== "image" || others.length > 0) return undefined;
+  return image.attrGet("src") ?? undefined;
 }
