@@ -9,8 +9,6 @@ export interface Contender {
   /** Where it keeps locks. */
   readonly store: StoreName | "memory";
   readonly settings: Settings;
-  /** What its users get beyond mutual exclusion; only for libraries. */
-  readonly promises?: Promises;
   /** Loads the code. Only the measured process calls this. */
   load(): Promise<Connect>;
 }
@@ -29,20 +27,6 @@ export interface Settings {
   readonly isBatching: boolean;
   /** Whether node timeouts are raised, so that a busy machine does not change the counts. */
   readonly isPatient: boolean;
-}
-
-/** The promises of a library, in a few words each; `undefined` for those it does not make. */
-export interface Promises {
-  /** Grants a token that grows with each lock. */
-  readonly fencingToken?: string;
-  /** Refuses a lock whose validity has ended by the time it is granted. */
-  readonly checkedValidity?: string;
-  /** Waits for a held lock without polling. */
-  readonly waitingWithoutPolling?: string;
-  /** Keeps a lock alive for as long as the work takes. */
-  readonly extension?: string;
-  /** How it waits for a held lock. */
-  readonly waiting: string;
 }
 
 /**

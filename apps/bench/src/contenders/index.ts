@@ -1,15 +1,7 @@
-import type { Connect, Contender, Promises, Settings, StoreName } from "./contender.ts";
+import type { Connect, Contender, Settings, StoreName } from "./contender.ts";
 import { over } from "./peer.ts";
 
 const defaults: Settings = { waiting: "default", isBatching: false, isPatient: false };
-
-const holdfastPromises: Promises = {
-  fencingToken: "for each lock",
-  checkedValidity: "on two clocks",
-  waitingWithoutPolling: "queues and notifications",
-  extension: "`using`, `autoExtend`",
-  waiting: "first in, first out within a process; between processes, waiting lists on the servers",
-};
 
 export const holdfastIoredis: Contender = holdfastOver(
   "ioredis",
@@ -20,13 +12,6 @@ const holdfast: readonly Contender[] = [
   holdfastOver("node-redis", async () => (await import("./holdfast.ts")).overNodeRedis),
 ];
 
-// From the sources of the versions in `package.json`.
-const ofRedlock5: Promises = { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" };
-const ofUniversal: Promises = {
-  checkedValidity: "over several servers",
-  extension: "`using`",
-  waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
-};
 const redlockOptions = {
   tuned: { retryDelay: 10, retryJitter: 5, retryCount: 1_000 },
   patient: { retryCount: -1 },
@@ -38,21 +23,15 @@ const [redlock, semaphore, universal] = [
   () => import("@holdfast/app-kit/libraries/redlock-universal"),
 ];
 const ioredisPeers: readonly Contender[] = [
-  peer("redlock 4", { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" }, async () =>
-    over((await redlock()).connectRedlock4, redlockOptions),
-  ),
-  peer("redlock 5 beta", ofRedlock5, async () => over((await redlock()).connectRedlock5, redlockOptions)),
-  peer("@sesamecare-oss/redlock", ofRedlock5, async () => over((await redlock()).connectSesamecare, redlockOptions)),
-  peer("redis-semaphore", { extension: "always", waiting: "polls every 10 ms for 10 s" }, async () =>
-    over((await semaphore()).connectRedisSemaphore, { tuned: { retryInterval: 2 } }),
-  ),
-  peer("redlock-universal/ioredis", ofUniversal, async () =>
-    over((await universal()).connectUniversal, universalOptions),
-  ),
+  peer("redlock 4", async () => over((await redlock()).connectRedlock4, redlockOptions)),
+  peer("redlock 5 beta", async () => over((await redlock()).connectRedlock5, redlockOptions)),
+  peer("@sesamecare-oss/redlock", async () => over((await redlock()).connectSesamecare, redlockOptions)),
+  peer("redis-semaphore", async () => over((await semaphore()).connectRedisSemaphore, { tuned: { retryInterval: 2 } })),
+  peer("redlock-universal/ioredis", async () => over((await universal()).connectUniversal, universalOptions)),
 ];
 const peers: readonly Contender[] = [
   ...ioredisPeers,
-  peer("redlock-universal/node-redis", ofUniversal, async () =>
+  peer("redlock-universal/node-redis", async () =>
     over((await universal()).connectUniversalOverNodeRedis, universalOptions),
   ),
 ];
@@ -127,8 +106,6 @@ export const inStores: readonly Contender[] = storePairs.flatMap(({ holdfast, ot
 
 /** Contenders for locks without waiting. */
 export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, ...bound];
-/** The same without the bounds. */
-export const librariesAndRaw: readonly Contender[] = [...holdfast, ...peers, rawIoredis];
 /** Contenders for a lock that many workers want. */
 export const contended: readonly Contender[] = [...holdfast, ...ioredisPeers, ...tuned];
 /** Contenders for hand-overs between processes. */
@@ -158,12 +135,12 @@ function reference(name: string, load: () => Promise<Connect>, store: Contender[
   return { name, role: "reference", store, settings: defaults, load };
 }
 
-function peer(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
-  return { ...reference(name, load), role: "peer", promises };
+function peer(name: string, load: () => Promise<Connect>): Contender {
+  return { ...reference(name, load), role: "peer" };
 }
 
 function holdfastOver(client: string, load: () => Promise<Connect>, store?: Contender["store"]): Contender {
-  return { ...reference(`holdfast/${client}`, load, store), role: "holdfast", promises: holdfastPromises };
+  return { ...reference(`holdfast/${client}`, load, store), role: "holdfast" };
 }
 
 function variant(contender: Contender, waiting: Settings["waiting"]): Contender {

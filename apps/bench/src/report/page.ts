@@ -1,6 +1,5 @@
 import { tableText } from "@holdfast/app-kit/report";
-import type { Contender, Promises } from "../contenders/contender.ts";
-import { librariesAndRaw } from "../contenders/index.ts";
+import type { Contender } from "../contenders/contender.ts";
 import type { Machine } from "../machine.ts";
 import { type MeasureName, measures } from "../measure/measures.ts";
 import type { Recording, Slice } from "../record.ts";
@@ -23,7 +22,6 @@ export function pageOf(recording: Recording): string {
   return textOfParts([
     head(recording),
     ...goalsPart(slices),
-    promisesPart(),
     ...[roundTrips, uncontended, cold, contended].flatMap((workload) => tablesPart(workload, slices)),
     ...tablesPart(handOver, slices, handOverTable),
     ...tablesPart(counts, slices),
@@ -52,8 +50,10 @@ function head(recording: Recording): string {
 
 Lock libraries acquire and release locks on real Redis servers, all in one run. Figures are medians over its rounds, with
 quartiles in brackets. Absolute figures depend on the machine; ratios are those of medians of this run. [How the benchmark
-measures](../../benchmark/method.md) explains the method, and [What a token costs](../../benchmark/bounds.md) the bounds of a
-lock with a token. [figures.json](./figures.json) has every measure of every cell.
+measures](../../benchmark/method.md) explains the method, and [what each library
+promises](../../benchmark/method.md#what-each-library-promises) for these figures; [What a token
+costs](../../benchmark/bounds.md) explains the bounds of a lock with a token. [figures.json](./figures.json) has every measure
+of every cell.
 
 ${originText(recording)}`;
 }
@@ -71,31 +71,6 @@ export function originText({ command, machine, seconds, isQuick, notes, repeated
 /** Holdfast stands out. */
 function nameText({ name, role }: Contender): string {
   return role === "holdfast" ? `**${name}**` : name;
-}
-
-function promisesPart(): string {
-  const titles: Readonly<Record<keyof Promises, string>> = {
-    fencingToken: "fencing token",
-    checkedValidity: "checked validity",
-    waitingWithoutPolling: "waits without polling",
-    extension: "automatic extension",
-    waiting: "how it waits",
-  };
-  const rows = librariesAndRaw.flatMap((contender) => {
-    const { promises } = contender;
-    if (promises === undefined) return [];
-    const facts = (Object.keys(titles) as (keyof Promises)[]).map((promise) => promises[promise] ?? "no");
-    return [[nameText(contender), ...facts]];
-  });
-  const head = ["library", ...Object.values(titles)];
-  return `## What each library promises
-
-Every library gives mutual exclusion while clocks are right and processes do not pause. These promises cover the rest. With a
-**fencing token**, storage refuses a client that lost its lock without noticing. **Checked validity** refuses a lock that took
-so long to acquire that it has expired. **Waiting without polling** notifies a waiter when the lock is released. **Extension**
-keeps a lock for as long as the work takes.
-
-${tableText(head, rows, head.length)}`;
 }
 
 /** A table for each cell of a workload. */
