@@ -24,7 +24,6 @@ const redisLibraries = ["ioredis", "@redis/client", "redlock4", "redlock5", "@se
 /** The names of the libraries of each subject. */
 const libraries = {
   libraries: [...redisLibraries, "redis-semaphore", "redlock-universal"],
-  waiting: ["ioredis", "redlock5"],
   stores: ["ioredis", "pg", "mysql2", "@grpc/grpc-js", "libsql", "proper-lockfile"],
 };
 

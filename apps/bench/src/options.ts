@@ -1,15 +1,13 @@
 import { type Command, readCommand } from "@holdfast/app-kit/program";
 import type { Selection } from "./plan.ts";
-import { full, fullStores, fullWaiting, quick, quickStores, quickWaiting, type Scale } from "./scale.ts";
+import { full, fullStores, quick, quickStores, type Scale } from "./scale.ts";
 import { storeWorkloads, workloads } from "./workloads/index.ts";
-import { waitingWorkloads } from "./workloads/waiting.ts";
 import type { Workload } from "./workloads/workload.ts";
 
-/** What a run measures: libraries over Redis, single stores of several kinds, or waiting where it is hard. */
+/** What a run measures: libraries over Redis, or single stores of several kinds. */
 const subjects = {
   libraries: { full, quick, workloads },
   stores: { full: fullStores, quick: quickStores, workloads: storeWorkloads },
-  waiting: { full: fullWaiting, quick: quickWaiting, workloads: waitingWorkloads },
 };
 
 /** The options of a run. */
@@ -27,14 +25,12 @@ export interface BenchOptions {
 
 const help = `Measures Holdfast, other lock libraries, and clients without a library, on real redis-servers, in one run.
 
-Usage: pnpm bench [stores|waiting] [options]
+Usage: pnpm bench [stores] [options]
 
   stores            measures single stores instead: PostgreSQL, MariaDB, etcd, SQLite and Redis, each with Holdfast
                     and with the usual way to lock there; about ten minutes
-  waiting           measures waiting where it is hard: for several names, beside clients that do not listen or poll;
-                    about two minutes
 
-  --quick           some cells and contenders, two short rounds: about a minute (default: about half an hour)
+  --quick           some cells and contenders, two short rounds: a minute and a half (default: about half an hour)
   --only A,B        only these workloads
   --servers 1,5     only cells with so many servers
   --at 1,100        only cells with so many locks at a time
@@ -45,7 +41,7 @@ Usage: pnpm bench [stores|waiting] [options]
   --help            prints this
 
 At the end, the ratios to the best peer are printed with their goals. The report is README.md, and figures.json with medians
-and quartiles. That of stores is benchmark-stores.md, and that of waiting waiting.md.
+and quartiles. That of stores is benchmark-stores.md.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 
@@ -83,8 +79,8 @@ function numbers(text: string | undefined): number[] | undefined {
 function subjectOf(words: readonly string[]): keyof typeof subjects {
   const named = words.join(" ");
   if (named === "") return "libraries";
-  if (named === "stores" || named === "waiting") return named;
-  throw new RangeError(`there is nothing called ${JSON.stringify(named)} to measure: only stores or waiting`);
+  if (named === "stores") return named;
+  throw new RangeError(`there is nothing called ${JSON.stringify(named)} to measure: only stores`);
 }
 
 function chosen(workloads: readonly Workload[], only: string | undefined): readonly Workload[] {

@@ -40,9 +40,4 @@ export const quick: Scale = {
 /** For single stores: longer slices, because a lock that waits for a disk takes longer, and shorter contests. */
 export const fullStores: Scale = { ...full, rounds: 4, sliceMs: 600, warmUpMs: 1_000, contestMs: 700 };
 
-/** For waiting: one long contest. */
-export const fullWaiting: Scale = { ...full, rounds: 1, contestMs: 5_000 };
-
-export const quickWaiting: Scale = { ...fullWaiting, isQuick: true, contestMs: 1_000 };
-
 export const quickStores: Scale = { ...quick, sliceMs: 400, settleMs: 80, contestMs: 400 };

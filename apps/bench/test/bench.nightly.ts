@@ -36,9 +36,9 @@ test("bench measures stores, writes a page, and leaves nothing running", async (
 });
 
 test("bench measures waiting with guests of other kinds, and writes a page", { timeout: 120_000 }, async () => {
-  const { out, folder } = await bench("waiting", "--quick", "--only", "deaf,other-library");
+  const { out, folder } = await bench("--quick", "--only", "deaf,other-library");
   expect(out).toMatch(/^2 slices in 2 cells \(deaf, other-library\): about 1 min\.$/m);
-  const page = await readFile(join(folder, "waiting.md"), "utf8");
+  const page = await readFile(join(folder, "README.md"), "utf8");
   expect(page).toMatch(/^\| \*\*holdfast\/memory\*\* \| [1-9].*\| 0 \|$/m);
   expect(page).toMatch(/^\| \*\*holdfast\/ioredis\*\* \| [1-9].*\| 0 \|$/m);
 });

@@ -65,7 +65,7 @@ test("parseCommand() refuses unknown names and numbers, and names them", () => {
   expect(parseCommand(["stores", "--only", "counts"])).toMatchObject({ kind: "bad" });
   expect(parseCommand(["stars"])).toEqual({
     kind: "bad",
-    message: 'there is nothing called "stars" to measure: only stores or waiting',
+    message: 'there is nothing called "stars" to measure: only stores',
   });
   expect(parseCommand(["--at", "many"])).toMatchObject({ kind: "bad", message: expect.stringContaining('"many"') });
   expect(parseCommand(["--fast"])).toMatchObject({ kind: "bad", message: expect.stringContaining("--fast") });

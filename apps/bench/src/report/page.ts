@@ -4,13 +4,8 @@ import type { Machine } from "../machine.ts";
 import { type MeasureName, measures } from "../measure/measures.ts";
 import type { Recording, Slice } from "../record.ts";
 import { othersShareMax } from "../run.ts";
-import { cold } from "../workloads/cold.ts";
-import { contended } from "../workloads/contended.ts";
-import { counts } from "../workloads/counts.ts";
 import { handOver } from "../workloads/hand-over.ts";
 import { workloads } from "../workloads/index.ts";
-import { roundTrips, uncontended } from "../workloads/uncontended.ts";
-import { waitingWorkloads } from "../workloads/waiting.ts";
 import { countOf, type Workload } from "../workloads/workload.ts";
 import { goalsPart } from "./goals.ts";
 import { groupBy, type MeasuredCell, measuredCells } from "./summary.ts";
@@ -22,21 +17,9 @@ export function pageOf(recording: Recording): string {
   return textOfParts([
     head(recording),
     ...goalsPart(slices),
-    ...[roundTrips, uncontended, cold, contended].flatMap((workload) => tablesPart(workload, slices)),
-    ...tablesPart(handOver, slices, handOverTable),
-    ...tablesPart(counts, slices),
+    ...workloads.flatMap((one) => tablesPart(one, slices, one === handOver ? handOverTable : cellTable)),
     meaningsOf(workloads),
     machinePart(machine),
-  ]);
-}
-
-/** The report of a run about waiting, as Markdown. */
-export function waitingPageOf(recording: Recording): string {
-  return textOfParts([
-    `# Waiting where it is hard\n\n${originText(recording)}`,
-    ...waitingWorkloads.flatMap((workload) => tablesPart(workload, recording.slices)),
-    meaningsOf(waitingWorkloads),
-    machinePart(recording.machine),
   ]);
 }
 
@@ -77,7 +60,7 @@ function nameText({ name, role }: Contender): string {
 export function tablesPart(
   workload: Workload,
   slices: readonly Slice[],
-  tableOf: (measured: MeasuredCell) => string = cellTable,
+  tableOf: (measured: MeasuredCell) => string,
 ): string[] {
   const cells = measuredCells(workload, slices);
   if (cells.length === 0) return [];

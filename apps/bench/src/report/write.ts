@@ -1,7 +1,7 @@
 import { reportFiles, writeFiles } from "@holdfast/app-kit/report";
 import type { MeasureName } from "../measure/measures.ts";
 import type { Recording, Slice } from "../record.ts";
-import { pageOf, waitingPageOf } from "./page.ts";
+import { pageOf } from "./page.ts";
 import { storesPageOf } from "./stores-page.ts";
 import { groupBy, summaryOf } from "./summary.ts";
 
@@ -9,7 +9,6 @@ import { groupBy, summaryOf } from "./summary.ts";
 const pages = {
   libraries: { name: "README.md", textOf: pageOf },
   stores: { name: "benchmark-stores.md", textOf: storesPageOf },
-  waiting: { name: "waiting.md", textOf: waitingPageOf },
 };
 
 /** Writes the report of a run: a page, and for libraries its figures. Resolves with the path of the page. */

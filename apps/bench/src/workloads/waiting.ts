@@ -27,7 +27,8 @@ interface Group {
 
 const contests = {
   columns: ["locksPerSecond", "waitMaxMs", "failed"],
-  estimateMs: ({ contestMs }: Scale) => contestMs + 1_500,
+  roundsMax: 1,
+  estimateMs: (scale: Scale) => durationMsOf(scale) + 1_500,
 } as const;
 const contestsWithGuests = {
   ...contests,
@@ -41,8 +42,8 @@ const other = (): string => "redlock 5 beta, patient";
 /** Holdfast puts its own prefix before a key. */
 const [ours, others] = [["r"], ["lock:r"]];
 
-/** All workloads for waiting, in the order of their page. */
-export const waitingWorkloads: readonly Workload[] = [
+/** All workloads for waiting. */
+export const waiting: readonly Workload[] = [
   {
     ...{ ...everywhere, name: "one-of-both", title: "One waiter for a and b, while others want a or b" },
     description: "Five workers want a, five want b, and a guest wants both, in so many processes.",
@@ -107,6 +108,11 @@ function mixture(processes: number): Group[] {
   }));
 }
 
+/** One long contest, in which a wait of seconds shows. */
+function durationMsOf({ contestMs }: Scale): number {
+  return 2.5 * contestMs;
+}
+
 /** The first cell is that of quick runs. */
 function cellsOf(contests: Readonly<Record<string, readonly Group[]>>): Cell[] {
   return Object.entries(contests).map(([name, groups], index) => {
@@ -126,7 +132,7 @@ async function measure(groups: readonly Group[], context: SliceContext): Promise
     const request = { contender: name, addresses, isPatient: false, client };
     await process.call("open", callTimeoutMs, request);
   }
-  const durationMs = scale.contestMs;
+  const durationMs = durationMsOf(scale);
   const calls = places.flatMap(({ group, client, process }) =>
     group.parties.map(async (party) => {
       const keys = party.keys.map((key) => `${key}:${keyPrefix}`);
