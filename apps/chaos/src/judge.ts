@@ -3,6 +3,7 @@ import { brokenPromises, checksOf } from "./history/checks.ts";
 import { gapsOf } from "./history/gaps.ts";
 import type { History, Visit } from "./history/visit.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
+import type { Slice } from "./schedule.ts";
 
 /** The results of an attack. */
 export interface Findings {
@@ -18,6 +19,15 @@ export interface Findings {
   readonly refused: number;
   /** Violations under this nemesis, in words; empty if there are none. */
   readonly violations: readonly string[];
+}
+
+/** An attack and its results. */
+export interface Result {
+  readonly slice: Slice;
+  readonly history: History;
+  readonly findings: Findings;
+  /** The start, in milliseconds since the start of the first attack. */
+  readonly atMs: number;
 }
 
 /** Checks the record of an attack. */

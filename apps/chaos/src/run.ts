@@ -1,11 +1,14 @@
+import { writeFiles } from "@holdfast/app-kit/report";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { attack } from "./attack/attack.ts";
-import type { History } from "./history/visit.ts";
-import { type Findings, judge } from "./judge.ts";
+import { judge, type Result } from "./judge.ts";
 import { names } from "./names.ts";
 import type { ChaosOptions } from "./options.ts";
-import { type Slice, scheduleOf } from "./schedule.ts";
+import { reportFiguresOf } from "./report/figures.ts";
+import { headOf, lineOf, summaryOf } from "./report/lines.ts";
+import { filesOf } from "./report/markdown.ts";
+import { scheduleOf } from "./schedule.ts";
 import { startWorld } from "./world/world.ts";
 
 /** No persistence, and the settings that `loading` needs. */
@@ -14,26 +17,8 @@ const serverArgs: readonly string[] = [
   ...["--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024"],
 ];
 
-/** An attack and its results. */
-export interface Result {
-  readonly slice: Slice;
-  readonly history: History;
-  readonly findings: Findings;
-  /** The start, in milliseconds since the start of the first attack. */
-  readonly atMs: number;
-}
-
-/**
- * Starts a world and attacks it as scheduled.
- *
- * @param watch is called when the attacks begin, and after each of them
- */
-export async function run(
-  options: ChaosOptions,
-  watch: { begun(): void; attacked(result: Result): void },
-  cleanup: Cleanup,
-  signal: AbortSignal,
-): Promise<readonly Result[]> {
+/** Starts a world, attacks it as scheduled, and resolves with whether nothing was violated. */
+export async function run(options: ChaosOptions, cleanup: Cleanup, signal: AbortSignal): Promise<boolean> {
   const { ttlMs } = options;
   const clocks = options.nemeses.some((nemesis) => nemesis.clocks);
   const nodeTimeoutMs = Math.ceil(ttlMs * 0.15);
@@ -42,11 +27,11 @@ export async function run(
   const world = await startWorld(
     {
       ...{ ...options, nodes: names("n", options.nodes), serverArgs, clocks, proxied: true },
-      orderOf: () => ({ redlock, clockAheadMs: 0, ignoresEpochs: false }),
+      orderOf: () => ({ redlock }),
     },
     cleanup,
   );
-  watch.begun();
+  console.log(headOf(options));
   const results: Result[] = [];
   const startMs = monotonicMs();
   for (const slice of scheduleOf(options)) {
@@ -54,8 +39,13 @@ export async function run(
     const atMs = monotonicMs() - startMs;
     const history = await attack(world, slice, options, signal);
     const result = { slice, history, findings: judge(slice.nemesis, history), atMs };
-    watch.attacked(result);
+    console.log(lineOf(result));
     results.push(result);
   }
-  return results;
+  console.log(summaryOf(options, results));
+  if (options.report !== undefined) {
+    const files = filesOf(reportFiguresOf(options, results));
+    console.log(`The report is ${await writeFiles(options.report, files)}.`);
+  }
+  return results.every(({ findings }) => findings.violations.length === 0);
 }

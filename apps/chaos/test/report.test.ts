@@ -2,14 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { History } from "../src/history/visit.ts";
-import { judge } from "../src/judge.ts";
+import { judge, type Result } from "../src/judge.ts";
 import { nemeses } from "../src/nemeses/index.ts";
 import type { Nemesis } from "../src/nemeses/nemesis.ts";
 import { eventsOf } from "../src/report/events.ts";
 import { reportFiguresOf } from "../src/report/figures.ts";
 import { lineOf, summaryOf } from "../src/report/lines.ts";
 import { filesOf, markdownOf } from "../src/report/markdown.ts";
-import type { Result } from "../src/run.ts";
 import { historyOf, visit } from "./visits.ts";
 
 const forgetting = nemeses.find(({ name }) => name === "crash-forgetting") as Nemesis;

@@ -13,10 +13,10 @@ export interface ClientOrder {
   readonly urls: Readonly<Record<string, string>>;
   readonly storeUrl: string;
   readonly redlock: Pick<RedlockOptions, "ttlMs" | "nodeTimeoutMs" | "waitTimeoutMs" | "retryDelayMaxMs">;
-  /** How far the clock of the process is ahead of the true time, in milliseconds; behind it if negative. */
-  readonly clockAheadMs: number;
+  /** How far the clock of the process is ahead of the true time, in milliseconds; behind it if negative. Default: 0. */
+  readonly clockAheadMs?: number;
   /** Whether its requests have no epoch. */
-  readonly ignoresEpochs: boolean;
+  readonly ignoresEpochs?: boolean;
 }
 
 /** What a client does again and again: it takes a lock, visits the sets, and rests. */

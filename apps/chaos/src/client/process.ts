@@ -102,7 +102,7 @@ export type ClientFunctions = typeof functions;
 const parent = serveParent<{ tell(message: ClientMessage): void }>(functions);
 
 async function openLocks(stage: Stage): Promise<Locks> {
-  const { clockAheadMs, urls, ignoresEpochs } = order;
+  const { clockAheadMs = 0, urls, ignoresEpochs } = order;
   const { nodes, close } = await connectStage(stage, {
     connect,
     urls,

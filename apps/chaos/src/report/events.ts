@@ -1,5 +1,5 @@
 import { lossesOf } from "../history/checks.ts";
-import type { Result } from "../run.ts";
+import type { Result } from "../judge.ts";
 
 /** Something that happened in an attack. Times are milliseconds since its start. */
 export interface AttackEvent {

@@ -1,6 +1,6 @@
+import type { Result } from "../judge.ts";
 import type { Nemesis } from "../nemeses/nemesis.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
-import type { Result } from "../run.ts";
 import { eventsOf } from "./events.ts";
 
 /** The sums over several attacks. */

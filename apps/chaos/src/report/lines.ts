@@ -1,7 +1,8 @@
 /** The output of a run. */
+
+import type { Result } from "../judge.ts";
 import { nemeses } from "../nemeses/index.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
-import type { Result } from "../run.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 
 /** The head of the table whose rows are {@link lineOf}. */
@@ -49,11 +50,6 @@ export function summaryOf(options: ChaosOptions, results: readonly Result[]): st
       ? "Nothing was violated."
       : `VIOLATED in ${violated.length} of ${results.length} attacks. To draw the same attacks again:\n${commandOf(options)}`,
   ].join("\n");
-}
-
-/** Whether every promise was kept. */
-export function isClean(results: readonly Result[]): boolean {
-  return results.every(({ findings }) => findings.violations.length === 0);
 }
 
 function sentence({ attacks, locks, overlaps, lostPlain, lostFenced }: Figures): string {

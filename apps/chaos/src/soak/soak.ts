@@ -36,7 +36,7 @@ export async function soak({ seconds, seed }: ChaosOptions, cleanup: Cleanup): P
     {
       ...{ nodes: names("n", 5), serverArgs: [], clocks: false, proxied: false, clients: 3 },
       adapters: [...adapters, adapterFile("memory")],
-      orderOf: () => ({ redlock, clockAheadMs: 0, ignoresEpochs: false }),
+      orderOf: () => ({ redlock }),
     },
     cleanup,
   );
