@@ -1,6 +1,6 @@
 /** The operator of a change, in a process of its own, which may be killed at any moment and started again. */
 import { serveParent } from "@holdfast/app-kit/worker";
-import { Redlock } from "@holdfast/core";
+import { type JointSet, Redlock } from "@holdfast/core";
 import type { Floor, LockNode } from "@holdfast/core/node";
 import { heal, migration } from "@holdfast/membership";
 import { connect } from "../adapters/ioredis.ts";
@@ -27,48 +27,47 @@ export type Step = "begin" | "join" | "end";
 
 const functions = {
   /** Carries out a step. Repeats it if it failed before. */
-  async step(order: OperatorOrder, change: Change, step: Step): Promise<unknown> {
-    const { nodes, close } = await open(order, change.joint, order.ignoresFloors ? withoutFloor : undefined);
-    const { old, new: next } = nodes as Extract<typeof nodes, { old: unknown }>;
+  step(order: OperatorOrder, change: Change, step: Step): Promise<unknown> {
     const { generation } = change.before;
-    try {
-      return await migration({ old, new: next }, { generation, nodeTimeoutMs, ...watch })[step]();
-    } finally {
-      await close();
-    }
+    const carryOut = (nodes: Nodes) => migration(nodes as JointSet, { generation, nodeTimeoutMs, ...watch })[step]();
+    return withNodes(order, change.joint, carryOut, order.ignoresFloors ? withoutFloor : undefined);
   },
 
   /** Heals a server that restarted empty. */
-  async heal(order: OperatorOrder, stage: Stage, server: string): Promise<unknown> {
-    const { nodes, close } = await open(order, stage);
-    try {
-      return await heal(nodes, server, { generation: stage.generation, nodeTimeoutMs, settleMs: order.ttlMs });
-    } finally {
-      await close();
-    }
+  heal(order: OperatorOrder, stage: Stage, server: string): Promise<unknown> {
+    const options = { generation: stage.generation, nodeTimeoutMs, settleMs: order.ttlMs };
+    return withNodes(order, stage, (nodes) => heal(nodes, server, options));
   },
 
   /** Tries to lock as a client of a stage, and resolves with the error, or with undefined if the client is served. */
-  async probe(order: OperatorOrder, stage: Stage): Promise<string | undefined> {
-    const { nodes, close } = await open(order, stage);
-    const { generation } = stage;
-    const redlock = new Redlock(nodes, { generation, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
-    try {
+  probe: (order: OperatorOrder, stage: Stage): Promise<string | undefined> =>
+    withNodes(order, stage, async (nodes) => {
+      const { generation } = stage;
+      await using redlock = new Redlock(nodes, { generation, ttlMs: order.ttlMs, nodeTimeoutMs: order.ttlMs / 4 });
       // A client that nodes refuse is told so at once, and the others may have to wait for a server.
-      const lock = await redlock.acquire("probe", { waitTimeoutMs: 10_000 });
-      await lock.release();
-      return undefined;
-    } catch (error) {
-      return (error as Error).message;
-    } finally {
-      await redlock.close();
-      await close();
-    }
-  },
+      const locked = redlock.acquire("probe", { waitTimeoutMs: 10_000 }).then((lock) => lock.release());
+      return await locked.then(
+        () => undefined,
+        (error: Error) => error.message,
+      );
+    }),
 };
 
-function open({ urls }: OperatorOrder, stage: Stage, adapt?: (node: LockNode) => LockNode) {
-  return connectStage(stage, { connect, urls, adapt });
+type Nodes = readonly LockNode[] | JointSet;
+
+/** Connects to the servers of a stage, and disconnects when the action has settled. */
+async function withNodes<T>(
+  { urls }: OperatorOrder,
+  stage: Stage,
+  action: (nodes: Nodes) => Promise<T>,
+  adapt?: (node: LockNode) => LockNode,
+): Promise<T> {
+  const { nodes, close } = await connectStage(stage, { connect, urls, adapt });
+  try {
+    return await action(nodes);
+  } finally {
+    await close();
+  }
 }
 
 /** Returns the node as it would be if it kept its epoch and no floor, though it claims to. */

@@ -1,12 +1,10 @@
 /** The output of a run with `--membership`. */
+import { tableText } from "@holdfast/app-kit/report";
 import { type ChaosOptions, commandOf } from "../options.ts";
-import type { Moment } from "./chronicle.ts";
-import type { MembershipRun } from "./judge.ts";
+import { type Chronicle, columns, countBy, countsOf } from "./chronicle.ts";
+import type { Findings } from "./judge.ts";
 
-/** The head of the columns of {@link lineOf}. */
-export const columns = "    time     locks  longest wait  errors  clients";
-
-/** The head of the transcript, whose lines are {@link lineOf}. */
+/** The head of the transcript. */
 export function headOf({ clients, ttlMs, seed }: ChaosOptions): string {
   return [
     `${clients} client processes lock, ttl ${ttlMs} ms, while three redis-servers become five, and then five others.`,
@@ -15,48 +13,67 @@ export function headOf({ clients, ttlMs, seed }: ChaosOptions): string {
   ].join("\n");
 }
 
-/** A line of the transcript. */
-export function lineOf({ atMs, what, locks, longestWaitMs, errors, clients }: Moment): string {
-  const figures = [
-    `${(atMs / 1_000).toFixed(1)} s`.padStart(8),
-    String(locks).padStart(10),
-    `${(longestWaitMs / 1_000).toFixed(1)} s`.padStart(14),
-    String(errors).padStart(8),
-  ].join("");
-  return `${figures}  ${countsOf(clients).padEnd(52)}  ${what}`;
-}
-
 /** The verdict. */
-export function verdictOf(options: ChaosOptions, { findings, chronicle }: MembershipRun): string {
-  const { locks, locksByStage, medianWaitMs, longestWaitMs, overlaps, tokenFaults, lostPlain, lostFenced } = findings;
-  const refused = chronicle.probes.filter(({ error }) => error !== undefined).length;
+export function verdictOf(options: ChaosOptions, { granted, bands, probes, errors }: Chronicle, findings: Findings) {
+  const { overlaps, tokenFaults, lostPlain, lostFenced, violations } = findings;
+  const waitsMs = granted.map(({ waitedMs }) => waitedMs).sort((a, b) => a - b);
+  const medianMs = waitsMs[Math.floor(waitsMs.length / 2)] ?? 0;
+  const faults = countBy(bands.map(({ lane, label }) => `${lane.startsWith("n") ? "server" : "client"} ${label}`));
+  const refused = probes.filter(({ error }) => error !== undefined).length;
   return [
-    `${locks} locks (${countsOf(locksByStage)}); errors: ${findings.errors.length}`,
-    `half of the waits took less than ${Math.ceil(medianWaitMs)} ms, the longest one ${(longestWaitMs / 1_000).toFixed(1)} s`,
+    `${granted.length} locks (${countsOf(granted.map(({ stage }) => stage))}); errors: ${errors.length}`,
+    `half of the waits took less than ${Math.ceil(medianMs)} ms, the longest one ${((waitsMs.at(-1) ?? 0) / 1_000).toFixed(1)} s`,
     `two clients at once: ${overlaps}; tokens out of order: ${tokenFaults}; ` +
       `updates lost: ${lostPlain} without tokens, ${lostFenced} with tokens`,
-    `faults: ${faultsOf(chronicle.bands)}; clients of wrong stages that were refused: ${refused}`,
+    `faults: ${[...faults].map(([what, count]) => `${what}: ${count}`).join(", ")}; ` +
+      `clients of wrong stages that were refused: ${refused}`,
     "",
-    ...(findings.violations.length === 0
+    ...(violations.length === 0
       ? ["Nothing was violated."]
-      : [...findings.violations.slice(0, 20).map((what) => `VIOLATED: ${what}`), `The command: ${commandOf(options)}`]),
+      : [...violations.slice(0, 20).map((what) => `VIOLATED: ${what}`), `The command: ${commandOf(options)}`]),
   ].join("\n");
 }
 
-/** Counts the faults, such as `5 servers killed, 3 clients paused`. */
-function faultsOf(bands: MembershipRun["chronicle"]["bands"]): string {
-  const counts = new Map<string, number>();
-  for (const { lane, label } of bands) {
-    const what = `${lane.startsWith("n") ? "server" : "client"} ${label}`;
-    counts.set(what, (counts.get(what) ?? 0) + 1);
-  }
-  return [...counts].map(([what, count]) => `${what}: ${count}`).join(", ");
+/** Writes the page of a run. */
+export function pageOf(options: ChaosOptions, chronicle: Chronicle, findings: Findings): string {
+  const { clients, ttlMs, report } = options;
+  const probes = chronicle.probes.map(({ what, error }) => [what, outcomeOf(error)]);
+  return `# Servers that change under load: a transcript
+
+${clients} client processes lock, half of them with ioredis, half with node-redis; the ttl is ${ttlMs} ms. Meanwhile their three
+\`redis-server\` processes become five, two of which were there before, and then five others. The clients change one after
+another, half of them by a second \`Redlock\`, half by a restart. Servers and clients are killed and paused on the way,
+servers lose their data and are healed, and the operator of the change is killed in the middle of each step. The clocks of
+the clients are wrong by hours, so that nothing but the counters of the nodes orders the tokens. This command generates
+the page, with the same faults:
+
+\`\`\`sh
+${commandOf(options)}${report === undefined ? "" : ` --report ${report}`}
+\`\`\`
+
+Each line has the locks granted so far, the longest wait since the line before, the errors of clients so far, and how many
+clients were of each generation. The longest waits are for five resources that are held for longer than a ttl at a time,
+by four clients in turn; a lock of a client that is killed lasts until its ttl ends. Updates are lost without tokens where
+a paused client writes after the end of its lock.
+
+\`\`\`
+${columns}
+${chronicle.lines.join("\n")}
+
+${verdictOf(options, chronicle, findings)}
+\`\`\`
+
+## Clients of other stages
+
+After each step, a client of a stage that the step excludes tried to lock, and in the end one of the last stage. The reason
+is that of the first node that refused.
+
+${tableText(["client", "result"], probes, 2)}
+`;
 }
 
-/** Lists how many clients or locks there are of each stage. */
-function countsOf(byStage: ReadonlyMap<string, number>): string {
-  return [...byStage.keys()]
-    .sort()
-    .map((stage) => `${byStage.get(stage)} of ${stage}`)
-    .join(", ");
+function outcomeOf(error: string | undefined): string {
+  if (error === undefined) return "served";
+  const [reason = error] = /does not serve clients of [^,]*/.exec(error) ?? [];
+  return `refused: ${reason}`;
 }

@@ -12,9 +12,9 @@ import {
   threeToFiveToFive,
 } from "../world/stages.ts";
 import { allServed, enterAll } from "./clients.ts";
-import { judgeRun, type MembershipRun } from "./judge.ts";
+import { judgeRun } from "./judge.ts";
+import { headOf, pageOf, verdictOf } from "./report.ts";
 import { startStrikes } from "./strikes.ts";
-import { headOf, lineOf, verdictOf } from "./transcript.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** The time between two clients that change to another stage, in milliseconds. */
@@ -23,43 +23,39 @@ const gapMs = 150;
 /** A server that restarted does not vote for a ttl and this time: so long that it is healed before, which takes a ttl. */
 const guardedMs = 3_000;
 
-/** What a run goes through, and how it is shown. */
-export interface Show {
-  /** The servers before the first change, and after each. */
-  readonly sets: readonly (readonly string[])[];
-  print(text: string): void;
-}
-
-const wholeShow: Show = { sets: threeToFiveToFive, print: console.log };
-
 /**
  * Lets clients lock while their servers change and everything is struck by faults, prints the transcript, and resolves with
  * whether nothing was violated.
+ *
+ * @param sets the servers before the first change, and after each
  */
 export async function playMembership(
   options: ChaosOptions,
   cleanup: Cleanup,
   signal: AbortSignal,
-  { sets, print }: Show = wholeShow,
+  sets = threeToFiveToFive,
 ): Promise<boolean> {
-  print(headOf(options));
+  console.log(headOf(options));
   const changes = changesOf(sets, options.ttlMs + guardedMs);
-  const world = await startWorld(options, changes, (moment) => print(lineOf(moment)), cleanup);
-  const run = await Promise.race([play(world, changes, options, signal), world.broken]);
-  print(`\n${verdictOf(options, run)}`);
+  const world = await startWorld(options, changes, console.log, cleanup);
+  const unserved = await Promise.race([play(world, changes, options, signal), world.broken]);
+  const { chronicle } = world;
+  const findings = judgeRun(chronicle, await world.lookAtAll(), unserved);
+  console.log(`\n${verdictOf(options, chronicle, findings)}`);
   if (options.report !== undefined) {
-    const { pageOf } = await import("./page.ts");
-    print(`The report is ${await writeFiles(options.report, new Map([["README.md", pageOf(options, run)]]))}.`);
+    const files = new Map([["README.md", pageOf(options, chronicle, findings)]]);
+    console.log(`The report is ${await writeFiles(options.report, files)}.`);
   }
-  return run.findings.violations.length === 0;
+  return findings.violations.length === 0;
 }
 
+/** Plays a run, and resolves with the clients that were granted no lock at the last stage. */
 async function play(
   world: World,
   changes: readonly Change[],
   options: ChaosOptions,
   signal: AbortSignal,
-): Promise<MembershipRun> {
+): Promise<string[]> {
   const { clients, chronicle } = world;
   const [first, last] = [changes[0]?.before, changes.at(-1)?.after] as [Stage, Stage];
   let inUse = first;
@@ -84,8 +80,7 @@ async function play(
     chronicle.note("all clients have left");
     return unserved;
   };
-  const unserved = await Promise.race([script(), strikes.failed]);
-  return { chronicle, findings: judgeRun(chronicle, await world.lookAtAll(), unserved) };
+  return Promise.race([script(), strikes.failed]);
 }
 
 /** Takes all clients from one set of servers to another. */

@@ -5,7 +5,7 @@ import { names } from "../names.ts";
 import { adapters, type ChaosOptions } from "../options.ts";
 import { type Change, nameOf, type Stage, serversOf } from "../world/stages.ts";
 import * as base from "../world/world.ts";
-import { type Moment, startChronicle } from "./chronicle.ts";
+import { startChronicle } from "./chronicle.ts";
 import { createOperator } from "./operator.ts";
 
 /** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
@@ -33,7 +33,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 export async function startWorld(
   options: WorldOptions,
   changes: readonly Change[],
-  onMoment: (moment: Moment) => void,
+  print: (line: string) => void,
   cleanup: Cleanup,
 ) {
   const { ttlMs } = options;
@@ -52,7 +52,7 @@ export async function startWorld(
     cleanup,
   );
   const { nodes, clients } = world;
-  const chronicle = startChronicle(() => countBy(clients.map(({ stage }) => nameOf(stage))), onMoment);
+  const chronicle = startChronicle(() => clients.map(({ stage }) => nameOf(stage)), print);
   world.listen(chronicle.hear);
   const urls = Object.fromEntries(nodes.map(({ name, server }) => [name, server.url]));
   const order = { urls, ttlMs, ignoresFloors: options.without === "floors" };
@@ -89,10 +89,4 @@ function tasksOf(index: number, { ttlMs, seed }: WorldOptions): readonly Task[] 
 function clockErrorOf(index: number, dice: Dice, { clients, areClocksOrdered }: WorldOptions): number {
   if (areClocksOrdered) return index < clients / 2 ? -clockErrorMaxMs : clockErrorMaxMs;
   return dice.integer(-clockErrorMaxMs, clockErrorMaxMs);
-}
-
-function countBy(values: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return counts;
 }
