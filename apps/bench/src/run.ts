@@ -17,13 +17,6 @@ const repeatsMax = 2;
 /** The most repeats of all slices so far, so that a run on a busy machine ends. */
 const repeatsAllowed = (slices: number): number => 10 + slices / 4;
 
-/** The slices of a run. */
-export interface Measured {
-  readonly slices: readonly Slice[];
-  /** The number of repeats. */
-  readonly repeated: number;
-}
-
 /**
  * Measures all slices, one after another. A failure is recorded and does not stop the run. If a slice is repeated, the least
  * disturbed measurement counts.
@@ -31,6 +24,7 @@ export interface Measured {
  * @param cleanup stops all processes and servers
  * @param signal ends the run early
  * @param onSlice called after each slice
+ * @returns the slices, and the number of repeats
  */
 export async function run(
   steps: readonly Step[],
@@ -38,7 +32,7 @@ export async function run(
   cleanup: Cleanup,
   signal: AbortSignal,
   onSlice: (slice: Slice, step: Step) => void,
-): Promise<Measured> {
+) {
   const pool = await createProcessPool(processesMax);
   cleanup.defer(() => pool.clear());
   const servers = createServers(cleanup);

@@ -4,7 +4,6 @@ import type { Machine } from "../machine.ts";
 import { type MeasureName, measures } from "../measure/measures.ts";
 import type { Recording, Slice } from "../record.ts";
 import { othersShareMax } from "../run.ts";
-import { handOver } from "../workloads/hand-over.ts";
 import { workloads } from "../workloads/index.ts";
 import { countOf, type Workload } from "../workloads/workload.ts";
 import { goalsPart } from "./goals.ts";
@@ -17,7 +16,7 @@ export function pageOf(recording: Recording): string {
   return textOfParts([
     head(recording),
     ...goalsPart(slices),
-    ...workloads.flatMap((one) => tablesPart(one, slices, one === handOver ? handOverTable : cellTable)),
+    ...workloads.flatMap((workload) => tablesPart(workload, slices)),
     meaningsOf(workloads),
     machinePart(machine),
   ]);
@@ -60,7 +59,7 @@ function nameText({ name, role }: Contender): string {
 export function tablesPart(
   workload: Workload,
   slices: readonly Slice[],
-  tableOf: (measured: MeasuredCell) => string,
+  tableOf: (measured: MeasuredCell) => string = cellTable,
 ): string[] {
   const cells = measuredCells(workload, slices);
   if (cells.length === 0) return [];
@@ -77,31 +76,18 @@ export interface Column {
   of(contender: Contender): string;
 }
 
-/** A row for each contender, by default the best first: their figures, and the ratio of the first to that of the best peer. */
+/** A row for each contender, by default the best first: their figures, and the ratios of the first. */
 export function cellTable(
   measured: MeasuredCell,
   contenders = measured.ranked(measured.workload.columns[0]),
-  ratios = ratiosToBestPeer(measured),
+  ratios = ratiosOf(measured),
 ): string {
   const [first, ...others] = measured.workload.columns;
   const columns = [quartiles(measured, first), ...ratios, ...others.map((measure) => medians(measured, measure))];
   const errors = contenders.flatMap(({ name }) => errorText(name, measured.errors(name)));
-  const table = contendersTable(contenders, columns);
-  return errors.length === 0 ? table : `${table}\n\n${errors.join("\n")}`;
-}
-
-function handOverTable(measured: MeasuredCell): string {
-  const columns = (["handOverP50Ms", "handOverP99Ms"] as const).flatMap((measure) => [
-    quartiles(measured, measure),
-    ratiosTo("bare", measured, measure),
-  ]);
-  const count = { ...medians(measured, "handOvers"), title: "hand-overs a round" };
-  return contendersTable(measured.ranked("handOverP50Ms"), [...columns, count]);
-}
-
-function contendersTable(contenders: readonly Contender[], columns: readonly Column[]): string {
   const rows = contenders.map((contender) => [nameText(contender), ...columns.map((column) => column.of(contender))]);
-  return tableText(["", ...columns.map(({ title }) => title)], rows);
+  const table = tableText(["", ...columns.map(({ title }) => title)], rows);
+  return errors.length === 0 ? table : `${table}\n\n${errors.join("\n")}`;
 }
 
 function quartiles({ value }: MeasuredCell, measure: MeasureName): Column {
@@ -112,14 +98,12 @@ function medians({ value }: MeasuredCell, measure: MeasureName): Column {
   return { title: measures[measure].title, of: ({ name }) => medianText(value(name, measure), measure) };
 }
 
-function ratiosTo(other: string, { ratio }: MeasuredCell, measure: MeasureName): Column {
-  return { title: `÷ ${other}`, of: ({ name }) => ratioText(ratio(name, other, measure)) };
-}
-
-function ratiosToBestPeer(measured: MeasuredCell): Column[] {
-  const [first] = measured.workload.columns;
-  const best = measured.bestPeer(first);
-  return best === undefined ? [] : [ratiosTo(best.name, measured, first)];
+/** The ratios of the first column to one contender. */
+function ratiosOf({ workload, ratio, bestPeer }: MeasuredCell): Column[] {
+  const [first] = workload.columns;
+  const other = workload.against ?? bestPeer(first)?.name;
+  if (other === undefined) return [];
+  return [{ title: `÷ ${other}`, of: ({ name }) => ratioText(ratio(name, other, first)) }];
 }
 
 /** Each error once, with its number of slices. */

@@ -34,11 +34,9 @@ export function summaryOf(slices: readonly Slice[]) {
   /** All contenders, the best first, and those without a value last. */
   const ranked = (measure: MeasureName): readonly Contender[] => {
     const sign = measures[measure].better === "more" ? -1 : 1;
-    const rank = ({ name }: Contender): number => sign * (value(name, measure)?.median ?? Number.NaN);
-    const [others, measured] = [true, false].map((isMissing) =>
-      contenders.filter((one) => Number.isNaN(rank(one)) === isMissing),
-    ) as [Contender[], Contender[]];
-    return [...measured.sort((a, b) => rank(a) - rank(b)), ...others];
+    const last = sign * Number.POSITIVE_INFINITY;
+    const rank = ({ name }: Contender): number => sign * (value(name, measure)?.median ?? last);
+    return contenders.toSorted((a, b) => rank(a) - rank(b) || 0);
   };
   return {
     value,

@@ -22,6 +22,7 @@ export const handOver: Workload = {
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redis-semaphore", "bare"],
   cells: [cellOf(), cellOf(20)],
   columns: ["handOverP50Ms", "handOverP99Ms", "handOvers"],
+  against: "bare",
   roundsMax: 3,
   estimateMs: ({ handOvers, handOverMs }) => Math.min(handOverMs, handOvers * (holdMinMs + holdMsSpan / 2 + 5)) + 500,
 };

@@ -17,6 +17,8 @@ export interface Workload {
   readonly cells: readonly Cell[];
   /** The columns of its tables. Contenders are sorted by the first. */
   readonly columns: readonly [MeasureName, ...MeasureName[]];
+  /** The contender to which tables have ratios. Default: the best peer. */
+  readonly against?: string;
   /** The most rounds. Default: those of the scale. */
   readonly roundsMax?: number;
   /** Whether its processes are new in each slice. */
