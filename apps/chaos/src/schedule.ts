@@ -2,6 +2,7 @@ import { createDice } from "@holdfast/app-kit/dice";
 import type { Plan } from "./attack/stage.ts";
 import { names } from "./names.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
+import type { ChaosOptions } from "./options.ts";
 
 /** An attack, as drawn from the seed. */
 export interface Slice extends Plan {
@@ -10,14 +11,8 @@ export interface Slice extends Plan {
   readonly nemesis: Nemesis;
 }
 
-/** The parameters of a schedule. */
-export interface ScheduleOptions {
-  readonly nemeses: readonly Nemesis[];
-  readonly seconds: number;
-  readonly nodes: number;
-  readonly clients: number;
-  readonly seed: number;
-}
+/** The options that a schedule depends on. */
+export type ScheduleOptions = Pick<ChaosOptions, "nemeses" | "seconds" | "nodes" | "clients" | "seed">;
 
 /** Long enough to see the effect of an attack. A longer run has more attacks of each kind, not longer ones. */
 const usualSliceMs = 2_000;

@@ -25,7 +25,7 @@ export async function attack(
   const { nemesis } = slice;
   const journal = startJournal();
   const stage = openStage(world, slice, { ttlMs, journal, signal });
-  const silence = world.listen(journal.hear);
+  world.reports.on("message", journal.hear);
   const fromMs = monotonicMs();
   const sets = [world.nodes.map(({ name }) => name)] as const;
   const servers = { generation: 0, sets, restartGuardMs: nemesis.guarded ? ttlMs : 0 };
@@ -41,7 +41,7 @@ export async function attack(
     for (const band of bands) band.toMs = Math.min(band.toMs, toMs);
     return { fromMs, toMs, visits, bands, sets: await world.look(`${task.sets}${resource}`), stuck };
   } finally {
-    silence();
+    world.reports.off("message", journal.hear);
   }
 }
 

@@ -1,3 +1,4 @@
+import { on } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDice } from "@holdfast/app-kit/dice";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
@@ -50,8 +51,16 @@ export function openStage(world: World, plan: Plan, { ttlMs, journal, signal }: 
    *
    * @throws {Stuck} when the wait times out
    */
-  const until = (what: string, isIt: MessageTest): Promise<void> =>
-    unlessBroken(untilMessage(world, isIt, what, signal));
+  const until = async (what: string, isIt: MessageTest): Promise<void> => {
+    const late = AbortSignal.timeout(patienceMs);
+    const hear = async (): Promise<void> => {
+      const messages = on(world.reports, "message", { signal: AbortSignal.any([signal, late]) });
+      for await (const [message] of messages) if (isIt(message)) return;
+    };
+    await unlessBroken(hear()).catch((error) => {
+      throw late.aborted && !signal.aborted ? new Stuck(`waited ${patienceMs / 1000} s for ${what}`) : error;
+    });
+  };
   /** Waits for a lock whose attempt begins after now. */
   const nextGrant = (what: string): Promise<void> => {
     const nowMs = monotonicMs();
@@ -97,23 +106,4 @@ export function openStage(world: World, plan: Plan, { ttlMs, journal, signal }: 
     until,
     nextGrant,
   };
-}
-
-async function untilMessage(world: World, isIt: MessageTest, what: string, signal: AbortSignal): Promise<void> {
-  const ended = new AbortController();
-  const late = sleep(patienceMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).then(() => {
-    throw new Stuck(`waited ${patienceMs / 1000} s for ${what}`);
-  });
-  let silence = (): void => {};
-  const arrived = new Promise<void>((resolve) => {
-    silence = world.listen((message) => {
-      if (isIt(message)) resolve();
-    });
-  });
-  try {
-    await Promise.race([arrived, late]);
-  } finally {
-    ended.abort();
-    silence();
-  }
 }

@@ -53,7 +53,7 @@ export async function startWorld(
   );
   const { nodes, clients } = world;
   const chronicle = startChronicle(() => clients.map(({ stage }) => nameOf(stage)), print);
-  world.listen(chronicle.hear);
+  world.reports.on("message", chronicle.hear);
   const urls = Object.fromEntries(nodes.map(({ name, server }) => [name, server.url]));
   const order = { urls, ttlMs, ignoresFloors: options.without === "floors" };
   const operator = await createOperator(order, { dice, chronicle, cleanup });

@@ -58,12 +58,12 @@ async function runRounds(world: World, durationMs: number, seed: number): Promis
   let longestWaitMs = 0;
   for (let round = 0; round < rounds && problems.length === 0; round++) {
     const journal = startJournal();
-    const silence = world.listen(journal.hear);
+    world.reports.on("message", journal.hear);
     await Promise.all(
       clients.map((client, index) => client.work(stage, tasksOf(index, seed + rounds * index + round))),
     );
     const hang = await drain(world, durationMs / rounds);
-    silence();
+    world.reports.off("message", journal.hear);
     if (hang.length > 0) return ["clients hang", ...hang, ...(await describeClaims(servers))];
     problems.push(...judgeRound(journal, last));
     locks += journal.visits.length;

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import type { TcpProxy } from "@holdfast/conformance/tcp-proxy";
@@ -14,12 +15,8 @@ const patienceMs = 90_000;
 /** How long a client that has closed everything may take to exit, in milliseconds. */
 const exitMs = 5_000;
 
-/** What a client tells, and to whom. */
-export interface ClientWatch {
-  tell(message: ClientMessage): void;
-  /** Called when the process ends, and nobody has ended it. */
-  broken(error: Error): void;
-}
+/** Emits what clients report, and the error of a process that ends although nobody has ended it. */
+export type Reports = EventEmitter<{ message: [ClientMessage]; broken: [Error] }>;
 
 /** A client, as its parent sees it: one process after another. */
 export type Client = Awaited<ReturnType<typeof startClient>>;
@@ -29,10 +26,11 @@ export async function startClient(
   program: string,
   order: ClientOrder,
   proxies: readonly TcpProxy[],
-  { tell, broken }: ClientWatch,
+  reports: Reports,
   cleanup: Cleanup,
 ) {
   const { client } = order;
+  const tell = (message: ClientMessage) => void reports.emit("message", message);
   let job: { stage: Stage; tasks: readonly Task[] } | undefined;
   let process: WorkerProcess<ClientFunctions>;
   /** Does one thing after another to this client. */
@@ -47,7 +45,7 @@ export async function startClient(
     process = launched;
     cleanup.defer(launched.stop);
     void launched.ended.then(() => {
-      if (!expectedEnds.has(launched)) broken(launched.endError as Error);
+      if (!expectedEnds.has(launched)) reports.emit("broken", launched.endError as Error);
     });
     await launched.call("open", patienceMs, order);
     if (job) await begin(job.stage, job.tasks);

@@ -1,16 +1,15 @@
+import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { startServer } from "@holdfast/app-kit/servers";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { bundleProgram } from "@holdfast/testkit/bundle-program";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import type { ClientMessage, ClientOrder } from "../client/messages.ts";
+import type { ClientOrder } from "../client/messages.ts";
 import { connectStore } from "../client/store.ts";
 import { names } from "../names.ts";
-import { type Client, startClient } from "./client.ts";
+import { type Client, type Reports, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
-import { type ChaosNode, startNode } from "./node.ts";
-
-/** Hears of the clients. */
-export type Listener = (message: ClientMessage) => void;
+import type { ChaosNode } from "./node.ts";
 
 /** What a world is made of. */
 export interface WorldOptions {
@@ -38,19 +37,21 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup) {
   const { adapters, serverArgs, orderOf } = options;
   const makeClock = options.clocks ? await fakeClocks() : undefined;
   const proxyCount = options.proxied ? options.clients : 0;
-  const start = async (name: string): Promise<ChaosNode> =>
-    startNode({ name, args: serverArgs, clock: await makeClock?.() }, proxyCount, cleanup);
+  const start = async (name: string): Promise<ChaosNode> => {
+    const clock = await makeClock?.();
+    const server = await startServer(cleanup, { args: serverArgs, env: clock?.env ?? {} });
+    const { port } = server;
+    const proxies = await Promise.all(Array.from({ length: proxyCount }, () => startTcpProxy({ port })));
+    for (const proxy of proxies) cleanup.defer(() => proxy.close());
+    return { name, server, args: serverArgs, proxies, clock };
+  };
   const nodes = await Promise.all(options.nodes.map(start));
   const { url: storeUrl } = await startServer(cleanup);
   const { look, close } = await connectStore(storeUrl);
   cleanup.defer(close);
-  const listeners = new Set<Listener>();
-  const tell = (message: ClientMessage): void => {
-    for (const listener of [...listeners]) listener(message);
-  };
-  let reportBroken: (error: Error) => void = () => {};
-  const broken = new Promise<never>((_, reject) => {
-    reportBroken = reject;
+  const reports: Reports = new EventEmitter();
+  const broken = once(reports, "broken").then(([error]): never => {
+    throw error;
   });
   broken.catch(() => {});
   const startOne = async (client: string, index: number): Promise<Client> => {
@@ -61,19 +62,16 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup) {
       nodes.map(({ name, server }, number) => [name, `redis://127.0.0.1:${(proxies[number] ?? server).port}`]),
     );
     const order = { ...orderOf(index), client, adapter, module, urls, storeUrl };
-    return startClient(await bundleProgram(program), order, proxies, { tell, broken: reportBroken }, cleanup);
+    return startClient(await bundleProgram(program), order, proxies, reports, cleanup);
   };
   const clients = await Promise.all(names("c", options.clients).map(startOne));
   return {
     ...{ nodes, clients },
+    /** What the clients report. */
+    reports,
     /** Returns what the sets of this name hold, on the server that is not attacked. */
     look,
     /** Rejects when a client process ends that nobody has ended. */
     broken,
-    /** Calls back for each message of a client, until the function that it returns is called. */
-    listen(listener: Listener): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
   };
 }
