@@ -88,11 +88,11 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
   });
 }
 
-/** Returns the command that draws the same attacks again. */
+/** Returns the command of a run. It draws the same attacks again. */
 export function commandOf({ mode, ttlMs: ttl, ...options }: ChaosOptions): string {
   const nemesis = options.nemeses === nemeses ? undefined : options.nemeses.map(({ name }) => name).join(",");
-  const { seconds, nodes, clients, seed } = options;
-  const values = Object.entries({ seconds, nodes, clients, ttl, seed, nemesis }).filter(
+  const { seconds, nodes, clients, seed, report } = options;
+  const values = Object.entries({ seconds, nodes, clients, ttl, seed, nemesis, report }).filter(
     ([name, value]) => value !== undefined && modes[mode].options.includes(name),
   );
   const given = options.adapters === adapters ? [] : options.adapters.map((path) => ["adapter", path]);

@@ -5,9 +5,8 @@ import { attack } from "./attack/attack.ts";
 import { judge, type Result } from "./judge.ts";
 import { names } from "./names.ts";
 import type { ChaosOptions } from "./options.ts";
-import { reportFiguresOf } from "./report/figures.ts";
 import { headOf, lineOf, summaryOf } from "./report/lines.ts";
-import { filesOf } from "./report/markdown.ts";
+import { markdownOf } from "./report/markdown.ts";
 import { scheduleOf } from "./schedule.ts";
 import { startWorld } from "./world/world.ts";
 
@@ -44,7 +43,7 @@ export async function run(options: ChaosOptions, cleanup: Cleanup, signal: Abort
   }
   console.log(summaryOf(options, results));
   if (options.report !== undefined) {
-    const files = filesOf(reportFiguresOf(options, results));
+    const files = new Map([["README.md", markdownOf(options, results)]]);
     console.log(`The report is ${await writeFiles(options.report, files)}.`);
   }
   return results.every(({ findings }) => findings.violations.length === 0);

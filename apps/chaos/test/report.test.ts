@@ -1,14 +1,11 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { History } from "../src/history/visit.ts";
 import { judge, type Result } from "../src/judge.ts";
 import { nemeses } from "../src/nemeses/index.ts";
 import type { Nemesis } from "../src/nemeses/nemesis.ts";
 import { eventsOf } from "../src/report/events.ts";
-import { reportFiguresOf } from "../src/report/figures.ts";
 import { lineOf, summaryOf } from "../src/report/lines.ts";
-import { filesOf, markdownOf } from "../src/report/markdown.ts";
+import { markdownOf } from "../src/report/markdown.ts";
 import { historyOf, visit } from "./visits.ts";
 
 const forgetting = nemeses.find(({ name }) => name === "crash-forgetting") as Nemesis;
@@ -51,7 +48,7 @@ test("eventsOf() lists each lock with its token, each fault, and lost and refuse
 
 describe("markdownOf()", () => {
   test("markdownOf() has a row with the figures of each nemesis, and what happened in the worst attack", () => {
-    const page = markdownOf(reportFiguresOf(options, [broken, broken]));
+    const page = markdownOf(options, [broken, broken]);
     expect(page).toContain("Nothing was violated");
     expect(page).toMatch(/\| \[crash-forgetting\]\(#crash-forgetting\) \|.*\| 2 \| 4 \| .* \| 2 \| 2 \| 0 \| 2 \|\n/);
     expect(page).toContain("| 0.30 s | 0.70 s | c2 | holds the lock while another does: token +200 |");
@@ -59,15 +56,9 @@ describe("markdownOf()", () => {
   });
 
   test("markdownOf() says what was violated", () => {
-    const page = markdownOf(reportFiguresOf(options, [broken, violated]));
+    const page = markdownOf(options, [broken, violated]);
     expect(page).toMatch(/\*\*Violated\*\* in 1 of 2 attacks:\n\n- crash-forgetting: updates lost though/);
   });
-});
-
-test("filesOf() makes every file of the published report from its figures", async () => {
-  const folder = join(import.meta.dirname, "../../../docs/generated/chaos");
-  const figures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
-  for (const [path, text] of filesOf(figures)) expect(await readFile(join(folder, path), "utf8")).toBe(text);
 });
 
 test("lineOf() says what was violated, and summaryOf() how to draw it again", () => {

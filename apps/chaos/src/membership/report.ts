@@ -36,7 +36,7 @@ export function verdictOf(options: ChaosOptions, { granted, bands, probes, error
 
 /** Writes the page of a run. */
 export function pageOf(options: ChaosOptions, chronicle: Chronicle, findings: Findings): string {
-  const { clients, ttlMs, report } = options;
+  const { clients, ttlMs } = options;
   const probes = chronicle.probes.map(({ what, error }) => [what, outcomeOf(error)]);
   return `# Servers that change under load: a transcript
 
@@ -48,7 +48,7 @@ the clients are wrong by hours, so that nothing but the counters of the nodes or
 the page, with the same faults:
 
 \`\`\`sh
-${commandOf(options)}${report === undefined ? "" : ` --report ${report}`}
+${commandOf(options)}
 \`\`\`
 
 Each line has the locks granted so far, the longest wait since the line before, the errors of clients so far, and how many
