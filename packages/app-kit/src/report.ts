@@ -1,18 +1,6 @@
-/** The files of reports. */
+/** Reports: tables and files. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-
-/** Returns the page of a report and its `figures.json`, which has each element of a list on a line, by their paths. */
-export function reportFiles(page: string, figures: object): ReadonlyMap<string, string> {
-  const parts = Object.entries(figures).map(([name, value]) => {
-    const lines = Array.isArray(value) ? `[\n${value.map((one) => JSON.stringify(one)).join(",\n")}\n]` : undefined;
-    return `"${name}": ${lines ?? JSON.stringify(value)}`;
-  });
-  return new Map([
-    ["README.md", page],
-    ["figures.json", `{\n${parts.join(",\n")}\n}\n`],
-  ]);
-}
 
 /** A Markdown table. The columns of texts come first, and those of numbers are aligned on the right. */
 export function tableText(

@@ -1,4 +1,4 @@
-import { reportFiles, writeFiles } from "@holdfast/app-kit/report";
+import { writeFiles } from "@holdfast/app-kit/report";
 import type { MeasureName } from "../measure/measures.ts";
 import type { Recording, Slice } from "../record.ts";
 import { pageOf } from "./page.ts";
@@ -12,15 +12,15 @@ const pages = {
 };
 
 /** Writes the report of a run: a page, and for libraries its figures. Resolves with the path of the page. */
-export async function writeReport(subject: keyof typeof pages, folder: string, recording: Recording): Promise<string> {
+export function writeReport(subject: keyof typeof pages, folder: string, recording: Recording): Promise<string> {
   const { name, textOf } = pages[subject];
-  const page = textOf(recording);
-  if (subject !== "libraries") return writeFiles(folder, new Map([[name, page]]));
-  return writeFiles(folder, reportFiles(page, figuresOf(recording)));
+  const files = new Map([[name, textOf(recording)]]);
+  if (subject === "libraries") files.set("figures.json", figuresOf(recording));
+  return writeFiles(folder, files);
 }
 
-/** The content of `figures.json`: a row for each contender in a cell, with the quartiles of each measure. */
-function figuresOf({ slices, ...run }: Recording) {
+/** The content of `figures.json`: a row on a line for each contender in a cell, with the quartiles of each measure. */
+function figuresOf({ slices, ...run }: Recording): string {
   const groups = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
   const rows = [...groups.keys()].sort().map((key) => {
     const some = groups.get(key) as Slice[];
@@ -31,7 +31,7 @@ function figuresOf({ slices, ...run }: Recording) {
       const { low, median, high } = summary.value(contender, measure) ?? {};
       return [measure, [low, median, high].map((value) => Number(value?.toPrecision(4)))];
     });
-    return { workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) };
+    return JSON.stringify({ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) });
   });
-  return { run, rows };
+  return `{\n"run": ${JSON.stringify(run)},\n"rows": [\n${rows.join(",\n")}\n]\n}\n`;
 }
