@@ -1,53 +1,31 @@
 import { expect, test } from "vitest";
-import { parseCommand } from "../src/options.ts";
+import { type BenchOptions, parseCommand } from "../src/options.ts";
 import { full, fullStores, quick, quickStores } from "../src/scale.ts";
 import { storeWorkloads, workloads } from "../src/workloads/index.ts";
 
-const everything = {
-  subject: "libraries",
-  scale: full,
-  workloads,
-  selection: { servers: undefined, atATime: undefined },
-  hasIdleLoops: true,
-  out: undefined,
-  command: "pnpm bench",
+const everything: BenchOptions = {
+  ...{ subject: "libraries", scale: full, workloads, selection: { servers: undefined, atATime: undefined } },
+  ...{ hasIdleLoops: true, out: undefined, command: "pnpm bench" },
 };
+const named = (...names: string[]) =>
+  names.map((wanted) => [...workloads, ...storeWorkloads].find(({ name }) => name === wanted));
 
-test("parseCommand() runs everything by default", () => {
-  expect(parseCommand([])).toEqual({ kind: "run", options: everything });
-});
-
-test("parseCommand() selects workloads and cells, also behind the -- that pnpm passes on", () => {
-  const selected = ["counts", "contended"].map((wanted) => workloads.find(({ name }) => name === wanted));
-  expect(parseCommand(["--", "--quick", "--only", "counts,contended", "--out", "there"])).toEqual({
+test.each([
+  ["", {}],
+  ["-- --quick --only counts,contended --out there", { scale: quick, workloads: named("counts", "contended") }],
+  [
+    "--servers 1,5 --at 100 --rounds 7 --no-idle-loops",
+    { scale: { ...full, rounds: 7 }, selection: { servers: [1, 5], atATime: [100] }, hasIdleLoops: false },
+  ],
+  ["stores", { subject: "stores", scale: fullStores, workloads: storeWorkloads }],
+  ["stores --quick --only two-names", { subject: "stores", scale: quickStores, workloads: named("two-names") }],
+])("parseCommand() reads %j, and everything else is as by default", (line, options) => {
+  const [words = "", out] = line.replace(/^-- /, "").split(" --out ");
+  const command = ["pnpm bench", words].join(" ").trim();
+  expect(parseCommand(line.split(" ").filter(Boolean))).toEqual({
     kind: "run",
-    options: {
-      ...everything,
-      ...{ scale: quick, workloads: selected, out: "there", command: "pnpm bench --quick --only counts,contended" },
-    },
+    options: { ...everything, ...options, out, command },
   });
-  expect(parseCommand(["--servers", "1,5", "--at", "100", "--rounds", "7", "--no-idle-loops"])).toEqual({
-    kind: "run",
-    options: {
-      ...everything,
-      ...{ scale: { ...full, rounds: 7 }, selection: { servers: [1, 5], atATime: [100] }, hasIdleLoops: false },
-      command: "pnpm bench --servers 1,5 --at 100 --rounds 7 --no-idle-loops",
-    },
-  });
-});
-
-test("parseCommand() measures stores by workloads and durations of their own", () => {
-  expect(parseCommand(["stores"])).toEqual({
-    kind: "run",
-    options: {
-      ...everything,
-      ...{ subject: "stores", scale: fullStores, workloads: storeWorkloads, command: "pnpm bench stores" },
-    },
-  });
-  expect(parseCommand(["stores", "--quick", "--only", "two-names"])).toMatchObject({
-    options: { scale: quickStores, workloads: [{ name: "two-names" }] },
-  });
-  expect(parseCommand(["stores", "--list"])).toMatchObject({ text: expect.stringContaining("pg_advisory_lock*") });
 });
 
 test("parseCommand() prints help, and all workloads with their cells", () => {
@@ -55,18 +33,15 @@ test("parseCommand() prints help, and all workloads with their cells", () => {
   const list = parseCommand(["--list"]);
   expect(list.kind === "print" && workloads.every(({ name }) => list.text.includes(`${name}: `))).toBe(true);
   expect(list).toMatchObject({ text: expect.stringContaining("1 process × 50 workers*") });
+  expect(parseCommand(["stores", "--list"])).toMatchObject({ text: expect.stringContaining("pg_advisory_lock*") });
 });
 
-test("parseCommand() refuses unknown names and numbers, and names them", () => {
-  expect(parseCommand(["--only", "speed"])).toEqual({
-    kind: "bad",
-    message: 'there is no workload "speed": see --list',
-  });
-  expect(parseCommand(["stores", "--only", "counts"])).toMatchObject({ kind: "bad" });
-  expect(parseCommand(["stars"])).toEqual({
-    kind: "bad",
-    message: 'there is nothing called "stars" to measure: only stores',
-  });
-  expect(parseCommand(["--at", "many"])).toMatchObject({ kind: "bad", message: expect.stringContaining('"many"') });
-  expect(parseCommand(["--fast"])).toMatchObject({ kind: "bad", message: expect.stringContaining("--fast") });
+test.each([
+  ["--only speed", 'there is no workload "speed": see --list'],
+  ["stores --only counts", 'there is no workload "counts": see --list'],
+  ["stars", 'there is nothing called "stars" to measure: only stores'],
+  ["--at many", '"many" is not a list of whole numbers'],
+  ["--fast", expect.stringContaining("--fast")],
+])("parseCommand() refuses %j, and says why", (line, message) => {
+  expect(parseCommand(line.split(" "))).toEqual({ kind: "bad", message });
 });
