@@ -11,10 +11,11 @@ import {
   serversOf,
   threeToFiveToFive,
 } from "../world/stages.ts";
+import { createTurns } from "../world/turns.ts";
 import { allServed, enterAll } from "./clients.ts";
 import { judgeRun } from "./judge.ts";
 import { headOf, pageOf, verdictOf } from "./report.ts";
-import { startStrikes } from "./strikes.ts";
+import { strike } from "./strikes.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** The time between two clients that change to another stage, in milliseconds. */
@@ -60,7 +61,9 @@ async function play(
   const [first, last] = [changes[0]?.before, changes.at(-1)?.after] as [Stage, Stage];
   let inUse = first;
   await allServed(clients, first, chronicle);
-  const strikes = startStrikes({ ...world, ttlMs: options.ttlMs, stage: () => inUse });
+  const stopping = new AbortController();
+  const betweenServers = createTurns();
+  const strikes = strike({ ...world, ttlMs: options.ttlMs, stage: () => inUse }, betweenServers, stopping.signal);
   const calm = (): Promise<void> => sleep((options.seconds * 1_000) / (changes.length + 1), undefined, { signal });
   const script = async (): Promise<string[]> => {
     chronicle.note(`${clients.length} clients lock with ${describeStage(first)}`);
@@ -68,19 +71,21 @@ async function play(
     for (const change of changes) {
       inUse = change.joint;
       await changeServers(world, change, signal);
-      await strikes.betweenServers(async () => {
+      await betweenServers(async () => {
         inUse = change.after;
         await retire(world, change);
       });
       await calm();
     }
-    await strikes.stop();
+    stopping.abort();
+    await strikes;
     const unserved = await allServed(clients, last, chronicle);
     await Promise.all(clients.map((member) => member.leave()));
     chronicle.note("all clients have left");
     return unserved;
   };
-  return Promise.race([script(), strikes.failed]);
+  const [unserved] = await Promise.all([script(), strikes]);
+  return unserved;
 }
 
 /** Takes all clients from one set of servers to another. */

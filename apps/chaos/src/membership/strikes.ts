@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ChaosNode } from "../world/node.ts";
 import { type Stage, serversOf } from "../world/stages.ts";
-import { createTurns, type Turns } from "../world/turns.ts";
+import type { Turns } from "../world/turns.ts";
 import type { World } from "./world.ts";
 
 /** What to strike: a world, and the stage that it is at. */
@@ -15,27 +15,13 @@ const serverFaults = ["paused", "killed", "emptied", "killed", "paused"] as cons
 const clientFaults = ["killed", "paused", "paused for long"] as const;
 
 /**
- * Strikes one server after another, and clients meanwhile, until it is stopped. The next server is struck when the last one
- * votes again, so that a minority is missing, at most.
+ * Strikes one server after another, and clients meanwhile, until it is stopped, and resolves when the last faults have ended.
+ * The next server is struck when the last one votes again, so that a minority is missing, at most.
+ *
+ * @param inTurn runs each strike of a server
  */
-export function startStrikes(targets: Targets) {
-  const stopping = new AbortController();
-  const inTurn = createTurns();
-  const struck = strikeServers(targets, inTurn, stopping.signal);
-  const running = Promise.all([struck, strikeClients(targets, stopping.signal)]);
-  const failed = running.then(() => new Promise<never>(() => {}));
-  failed.catch(() => {});
-  return {
-    /** Rejects if a fault cannot be carried out. */
-    failed,
-    /** Runs an action while no server is struck. */
-    betweenServers: inTurn,
-    /** Lets the last faults end. */
-    async stop(): Promise<void> {
-      stopping.abort();
-      await running;
-    },
-  };
+export function strike(targets: Targets, inTurn: Turns, stop: AbortSignal): Promise<unknown> {
+  return Promise.all([strikeServers(targets, inTurn, stop), strikeClients(targets, stop)]);
 }
 
 async function strikeServers(targets: Targets, inTurn: Turns, stop: AbortSignal): Promise<void> {
