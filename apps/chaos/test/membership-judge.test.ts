@@ -39,7 +39,7 @@ function violations(visits: readonly Visit[], left = visits.map(({ element }) =>
 
 describe("judgeRun()", () => {
   test("judgeRun() checks the locks and the sets of each resource alone", () => {
-    expect(violations([visit("c1", 10, 20), visit("c2", 15, 30, { resource: "stock-2" })])).toEqual([]);
+    expect(violations([visit("c1", 10, 20), visit("c2", 15, 30, { resource: "stock-2" })], ["c1.10"])).toEqual([]);
     expect(violations([visit("c1", 10, 20), visit("c2", 15, 30)], ["c1.10"])).toEqual([
       "updates lost though the set checks tokens: 1",
       "grants while another client held the lock: 1",
