@@ -29,9 +29,9 @@ test("bench measures a workload with all its contenders, writes a report, and le
 
 test("bench measures stores, writes a page, and leaves nothing running", async () => {
   const { out, folder } = await bench("stores", "--quick", "--rounds", "1", "--only", "two-names");
-  expect(out).toMatch(/^8 slices in 2 cells \(two-names\): about 1 min\.$/m);
+  expect(out).toMatch(/^10 slices in 2 cells \(two-names\): about 1 min\.$/m);
   const page = await readFile(join(folder, "benchmark-stores.md"), "utf8");
-  expect(page.match(/^\| \*\*holdfast\/\w+\*\* \| [1-9]/gm)).toHaveLength(8);
+  expect(page.match(/^\| \*\*holdfast\/\w+\*\* \| [1-9]/gm)).toHaveLength(10);
   expect(page).not.toContain("NaN");
 });
 
