@@ -1,5 +1,6 @@
 import { openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { shell } from "./support/page.ts";
 import {
@@ -96,6 +97,18 @@ test("inspect: --watch replaces its report at a terminal, until Ctrl-C", async (
     .toBeGreaterThan(3);
   for (const server of servers.all) await server.command("SET", "lock:drawn", "alice:1", "PX", 60_000);
   await cli.prints("by alice");
+  cli.write("\u0003");
+  expect((await cli.ended).code).toBe(130);
+});
+
+test("inspect: --watch prints every change at a terminal that cannot be cleared", async () => {
+  const env = { ...servers.env, TERM: "dumb" };
+  const cli = startAtTerminal(["inspect", "plain", "--watch", "--interval", "20ms"], { env });
+  await cli.prints("is free");
+  await sleep(200);
+  for (const server of servers.all) await server.command("SET", "lock:plain", "alice:1", "PX", 60_000);
+  await cli.prints("by alice");
+  expect(cli.out().match(/plain\b.* is free/g)).toHaveLength(1);
   cli.write("\u0003");
   expect((await cli.ended).code).toBe(130);
 });

@@ -43,7 +43,7 @@ async function watchChanges(
   json: boolean,
   intervalMs: number,
 ): Promise<number> {
-  const isRedrawn = process.stdout.isTTY && !json;
+  const isRedrawn = process.stdout.isTTY && process.env.TERM !== "dumb" && !json;
   let last: string | undefined;
   return withSignals(async (signals) => {
     const { interrupted: signal } = signals;
