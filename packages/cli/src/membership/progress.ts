@@ -35,6 +35,8 @@ export function printingProgress(until: string): (progress: MembershipProgress) 
     } else if (performance.now() - startMs > shortMs && !printedMs.has(`all of ${progress.node}`)) {
       // The servers are read again during each wait: only the first time is news.
       const [subject, everyMs] = progress.done ? [`all of ${progress.node}`, 0] : [progress.node, repeatMs];
+      // If it is soon read, a line at the end is enough.
+      if (!printedMs.has(subject) && !progress.done) printedMs.set(subject, performance.now());
       printNowAndThen(subject, readingText(progress), everyMs);
     }
   };
