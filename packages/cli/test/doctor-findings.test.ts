@@ -22,6 +22,5 @@ test("every finding is shown with real servers, and listed in DOCTOR.md (vitest 
   expect([...new Set(situations.map(({ code }) => code))].sort()).toEqual(Object.keys(kinds).sort());
   const file = join(packageFolder, "DOCTOR.md");
   const page = await readFile(file, "utf8");
-  expect(page.match(/<!-- A test writes/g)).toHaveLength(3);
   await expect(doctorPage(page, situations)).toMatchFileSnapshot(file);
 });

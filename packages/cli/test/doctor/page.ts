@@ -17,15 +17,19 @@ export function doctorPage(page: string, situations: readonly Situation[]): stri
     const { title, promise, needs } = levelDescriptions[level];
     return [`\`${level}\``, title, promise, needs];
   });
-  const parts = {
-    example: `\`\`\`console\n$ holdfast doctor\n${renderReport(example, 80)}\n\`\`\``,
-    levels: table(["`--require`", "level", "guarantee", "requirements"], described),
-    findings: table(["finding", "severity", "level missed", "condition", "tested with"], findings),
-  };
-  return page.replaceAll(
-    /(<!-- A test writes the (\w+). -->\n\n)[\s\S]*?(\n\n<!-- end -->)/g,
-    (_, start, part: keyof typeof parts, end) => start + parts[part] + end,
-  );
+  const report = `\`\`\`console\n$ holdfast doctor\n${renderReport(example, 80)}\n\`\`\``;
+  const parts: readonly (readonly [pattern: RegExp, part: string])[] = [
+    [/^```console\n[\s\S]*?\n```$/gm, report],
+    [/^\| `--require` \|[\s\S]*?(?=\n\n)/gm, table(["`--require`", "level", "guarantee", "requirements"], described)],
+    [
+      /^\| finding \|[\s\S]*?(?=\n\n)/gm,
+      table(["finding", "severity", "level missed", "condition", "tested with"], findings),
+    ],
+  ];
+  return parts.reduce((text, [pattern, part]) => {
+    if (text.match(pattern)?.length !== 1) throw new Error(`the page has not one part like ${pattern}`);
+    return text.replace(pattern, () => part);
+  }, page);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
