@@ -226,14 +226,14 @@ describe("locked rows", () => {
     await node.release({ resources: ["r"], owner: "a", timeoutMs });
     const unlock = await lockRows("name = 'r'");
     const denied = { granted: false, blockedBy: "a transaction that called holds() or locks the table" };
-    expect(await claim(node, "b", ["r"], { timeoutMs: 200 })).toEqual(denied);
+    expect(await claim(node, "b", ["r"], { timeoutMs: 1_000 })).toEqual(denied);
     const rejoin = {
       resources: ["r"],
       owner: "b",
       ttlMs: 60_000,
       fence: 5,
       rejoin: true,
-      timeoutMs: 200,
+      timeoutMs: 1_000,
       shared: true,
     };
     expect(await node.extend(rejoin)).toEqual({ held: false, rejoined: false });
