@@ -403,19 +403,20 @@ describe("adopt()", () => {
 
   it("adopt() stops trying for the guard when its signal aborts or the Redlock closes", async () => {
     for (const isClosed of [true, false]) {
-      const { it, ticket } = await transferred({ options: { retryDelayMs: 400 } });
+      const { it, ticket } = await transferred({ options: { retryDelayMs: 4_000, retryDelayMaxMs: 4_000 } });
       const [other, nodes] = distantClient(it);
       for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { lose: "request" } : undefined);
       void other.adopt(ticket).catch(() => {});
       await it.clock.advance(1);
       const controller = new AbortController();
-      const adoption = errorOf(it, it.redlock.adopt(ticket, { signal: controller.signal }));
-      await it.clock.advance(0);
+      const adoption = it.redlock.adopt(ticket, { signal: controller.signal }).catch((error) => error);
+      await it.clock.advance(5); // it waits before its second attempt
       if (isClosed) await it.clock.until(it.redlock.close());
       else controller.abort(new Error("enough"));
-      expect(await adoption).toMatchObject(isClosed ? { code: "CLOSED" } : { message: "enough" });
+      expect(await it.clock.until(adoption, 100)).toMatchObject(isClosed ? { code: "CLOSED" } : { message: "enough" });
       await it.clock.advance(100);
       expect(it.clock.pendingTimers).toBe(0);
+      expect(it.nodes.map((node) => node.callsOf("acquire").length)).toEqual([3, 3, 3]); // one was for the guard
     }
   });
 
