@@ -132,6 +132,10 @@ export const expiryFacts: readonly Fact[] = [
         await world.node.grant("alice", resource, { ttlMs });
         await expectKeptFor(world, resource, ttlMs, startMs);
       }
+      if (!world.can("severalResources")) return;
+      const startMs = world.elapsedMs();
+      await world.node.grant("alice", ["a", "b", "c"], { ttlMs: 40 });
+      for (const resource of ["a", "b", "c"]) await expectKeptFor(world, resource, 40, startMs);
     },
 
     "a claim with a long ttl lasts without an extension": async (world) => {

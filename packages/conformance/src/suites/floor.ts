@@ -93,10 +93,14 @@ export const floorFacts: readonly Fact[] = [
     "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients": async (world) => {
       const { node, rival } = world;
       for (const client of [node, rival]) expect(await client.raiseFloor()).toEqual({ floor: 0, epoch: 0 });
-      const fence = await node.grant("alice", "r", { epoch: 7 });
-      expect(fence, "a fresh node is not empty, or a request of zeros raises something").toBe(1);
-      await node.free("alice", "r");
-      expect(await nextFence(rival, "never claimed")).toEqual(between(1, 2));
+      // A node without an epoch serves all.
+      for (const [index, epoch] of [7, 1_000_000].entries()) {
+        const fence = await node.grant("alice", "r", { epoch }, mistakes.tooStrict);
+        expect(fence, "a fresh node is not empty, or a request of zeros raises something").toBe(1 + index);
+        await rival.deny("bob", "r", { epoch: epoch + 1 });
+        await node.free("alice", "r");
+      }
+      expect(await nextFence(rival, "never claimed")).toEqual(between(1, 3));
       const steps = [
         { asked: { floor: 100 }, after: { floor: 100, epoch: 0 } },
         { asked: { floor: 50, epoch: 3 }, after: { floor: 100, epoch: 3 } },
@@ -169,6 +173,7 @@ export const floorFacts: readonly Fact[] = [
       await node.grant("alice", "taken over");
       await node.raiseFloor({ floor: 300 });
       expect(await rival.grant("bob", "taken over", { takeover: "alice" }), mistakes.notObeyed).toBe(301);
+      expect(await node.grant("carol", "taken over", { takeover: "bob" })).toBe(302);
     },
 
     "acquire() grants one more than the counter if that is not below the floor": async (world) => {
@@ -381,6 +386,7 @@ export const floorFacts: readonly Fact[] = [
       async ({ node, rival }) => {
         await node.grant("alice", "r", { ...shared, fenceHint: 10 });
         await rival.raiseFloor({ floor: 100 });
+        expect(await node.grant("alice", "r", { ...shared, fenceHint: 50 }), mistakes.applied).toEqual(oneOf(10, 100));
         expect(await node.grant("bob", "r", { ...shared, fenceHint: 1_000 }), mistakes.notObeyed).toBe(100);
         expect(await rival.grant("carol", "r", shared)).toBe(100);
         expect(await rival.grant("bob", "r", { ...shared, fenceHint: 1_000 }), "sent again").toBe(100);

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { between } from "../world/expectations.ts";
-import { claimAndExpire, nextFence } from "../world/world.ts";
+import { briefMs, claimAndExpire, nextFence } from "../world/world.ts";
 
 /** The facts about {@link LockNode.release}, except notifications. */
 export const releaseFacts: readonly Fact[] = [
@@ -22,8 +22,13 @@ export const releaseFacts: readonly Fact[] = [
       expect(await node.release("alice", "r")).toBe(false);
       expect(await rival.release("alice", "r")).toBe(false);
       expect(await nextFence(rival, "r")).toBe(2);
+      await node.grant("alice", "claimed again", { ttlMs: briefMs });
       await claimAndExpire(world, "alice", "expired");
-      expect(await node.release("alice", "expired"), "the release of an expired claim").toBe(false);
+      await rival.grant("bob", "claimed again");
+      for (const resource of ["expired", "claimed again"]) {
+        expect(await node.release("alice", resource), "the release of an expired claim").toBe(false);
+      }
+      await rival.hold("bob", "claimed again");
     },
 
     "release() leaves another owner's claim and counter alone": async ({ node, rival }) => {

@@ -2,21 +2,27 @@ import { expect } from "vitest";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { longMs, minuteMs } from "../world/durations.ts";
 import { afterExpiry, between, expectKeptFor } from "../world/expectations.ts";
-import { claimAndExpire, nextFence, whileAlive } from "../world/world.ts";
+import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
 /** The facts about {@link AcquireRequest.takeover}. */
 export const takeoverFacts: readonly Fact[] = [
   ...factsNeeding(["takeover"], {
     // The claims that a takeover grants.
-    "acquire() with takeover passes the claim to the new owner, and advances the counter": async ({ node, rival }) => {
+    "acquire() with takeover passes the claim to the new owner, and advances the counter": async (world) => {
+      const { node, rival } = world;
       const fence = await node.grant("alice", "r", { fenceHint: 10 });
       for (const client of [node, rival]) {
         expect(await client.grant("bob", "r", { takeover: "alice", fenceHint: 5 }), "sent again").toBe(fence + 1);
       }
       await rival.hold("bob", "r");
       for (const owner of ["alice", "carol"]) await rival.deny(owner, "r");
+      for (const rejoin of [false, true]) {
+        const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
+        expect(reply, "an extension by the old owner").toEqual({ held: false, rejoined: false });
+      }
       expect(await node.release("alice", "r"), "a release by the old owner").toBe(false);
-      expect(await node.extend("alice", "r", { rejoin: true })).toEqual({ held: false, rejoined: false });
+      await world.pass(momentMs);
+      expect(await node.hold("bob", "r")).toBe(fence + 1);
       expect(await rival.grant("carol", "r", { takeover: "bob", fenceHint: 1_000 })).toBe(1_000);
       await node.hold("carol", "r");
     },

@@ -128,8 +128,10 @@ export const watchFacts: readonly Fact[] = [
     "watch() is not needed for progress: an expired claim is free without a notification": async (world) => {
       const unwatch = await world.node.watch("r", () => {});
       const fence = await claimAndExpire(world, "alice", "r");
+      expect(fence, "a watch changes the counter").toBe(1);
       expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
       await unwatch();
+      await world.node.hold("bob", "r");
     },
   }),
   ...factsNeeding(["watch", "severalResources"], {
