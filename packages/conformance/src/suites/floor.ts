@@ -119,14 +119,18 @@ export const floorFacts: readonly Fact[] = [
     },
 
     "raiseFloor() keeps every digit of the floor and the epoch": async (world) => {
-      for (const floor of [
-        4_294_967_297,
-        Math.floor(world.nowMs()) * 1_000 + 357,
-        2 ** 53 - 2 ** 50 - 1,
-        largest - 2,
-      ]) {
+      const tenDaysAhead = (Math.floor(world.nowMs()) + 10 * dayMs) * 1_000 + 357;
+      for (const [floor, fenceHint] of [
+        [4_294_967_297, 1],
+        [Math.floor(world.nowMs()) * 1_000 + 357, 1],
+        // A hint is limited as ever, and the floor is not.
+        [tenDaysAhead, largest],
+        [2 ** 53 - 2 ** 50 - 1, largest],
+        [largest - 2, 1],
+      ] as const) {
         expect(await world.node.raiseFloor({ floor })).toEqual({ floor, epoch: 0 });
-        expect(await nextFence(world.rival, `r ${floor}`), mistakes.notObeyed).toBe(floor + 1);
+        const fence = await world.rival.grant("alice", `r ${floor}`, { fenceHint });
+        expect(fence, mistakes.notObeyed).toBe(floor + 1);
       }
       expect(await world.node.raiseFloor({ epoch: largest - 2 })).toEqual({
         floor: between(largest - 2, largest - 1),

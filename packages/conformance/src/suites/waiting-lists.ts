@@ -53,7 +53,8 @@ export const waitingListFacts: readonly Fact[] = [
         await node.grant("alice", "r");
         await rival.deny("bob", "r", { waiter: "B" });
         await node.free("alice", "r");
-        await node.grant("carol", "r", terms);
+        const fence = await node.grant("carol", "r", terms);
+        expect(await node.grant("carol", "r", terms), "sent again").toBe(fence);
         await rival.deny("bob", "r", { waiter: "B" });
         await node.free("carol", "r");
       }
@@ -81,8 +82,10 @@ export const waitingListFacts: readonly Fact[] = [
   }),
   ...factsNeeding(["waitingLists"], {
     // The members of a list.
-    "release() names the waiter of a denied acquire(), through either client, and no other": async (world) => {
-      const { node, rival } = world;
+    "release() names the waiter of a denied acquire(), through either client, and no other": async ({
+      node,
+      rival,
+    }) => {
       await node.grant("alice", "r", { waiter: "A" });
       await node.grant("alice", "r", { waiter: "A" });
       await rival.deny("bob", "r");
@@ -132,6 +135,9 @@ export const waitingListFacts: readonly Fact[] = [
     "release() names waiters in the order of the fence counters at which they joined, each once": async (world) => {
       for (const waiter of ["C", "A", "D", "B"]) await nextAfter(world, "r", [waiter], { undo: true });
       expect(await namesOf(world.rival, "r")).toEqual(["C", "A", "D", "B"]);
+      // One that was named joins as a new one.
+      for (const waiter of ["E", "C"]) await nextAfter(world, "r", [waiter], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["E", "C"]);
     },
 
     "release() names waiters that joined at the same fence counter in ascending order": async (world) => {
@@ -145,6 +151,7 @@ export const waitingListFacts: readonly Fact[] = [
       await nextAfter(world, "r", ["A", "B", "C"], { undo: true });
       expect(await namesOf(world.rival, "r")).toEqual(["C", "B", "A"]);
     },
+
     // The `waiter` and the `undo` of a release.
     "release() with a waiter puts it behind all others, and ahead of later ones": async ({ node, rival }) => {
       expect(await nextAfter({ node, rival }, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
