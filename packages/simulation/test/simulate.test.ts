@@ -35,6 +35,12 @@ describe("simulate()", () => {
     },
   );
 
+  it("simulate() gives the same history with and without the timeline", async () => {
+    const told = await simulate(drawScenario("survivable", 7), { timeline: true });
+    const untold = await simulate(drawScenario("survivable", 7));
+    expect(facts(untold)).toEqual({ ...facts(told), timeline: [] });
+  });
+
   it("simulate() runs concurrent calls one after another, and restores Math.random", async () => {
     const { random } = Math;
     const [a, b] = await Promise.all([1, 1].map((seed) => simulate(drawScenario("survivable", seed))));
