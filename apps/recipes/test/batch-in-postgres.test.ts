@@ -28,7 +28,7 @@ function openWorker(): Worker {
   const pool = new pg.Pool({ connectionString: server.connectionString });
   pool.on("error", () => {});
   const node = postgresNode(pool);
-  const redlock = new Redlock([node], { ttlMs });
+  const redlock = new Redlock([node], { ttlMs, nodeTimeoutMs: 10_000 }); // a busy machine replies late
   onTestFinished(async () => {
     await redlock.close();
     await pool.end();
