@@ -41,7 +41,7 @@ const programs = {
     elsewhere: "the package of your system that brings mariadbd and mariadb-install-db, with both on the PATH",
   },
   Chromium: {
-    need: "The tests of the site open its pages in chromium or google-chrome",
+    need: "The site and the packed packages are tried in chromium or google-chrome",
     isThere: findChromium,
     packages: ["chromium-headless-shell"],
     brew: "google-chrome",
