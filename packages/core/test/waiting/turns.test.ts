@@ -77,17 +77,18 @@ describe("fairness between processes", () => {
     },
   );
 
-  const silent = () => (node: FaultyNode) => {
+  type Change = (node: FaultyNode, crowd: Crowd) => void;
+  const silent: Change = (node) => {
     node.announcement = () => {};
   };
-  const late =
-    ({ clock }: Crowd) =>
-    (node: FaultyNode) => {
-      node.announcement = (deliver) => {
-        for (const delayMs of [0.1, 0.5, 30]) clock.deliver(delayMs, deliver);
-      };
+  const late: Change = (node, { clock }) => {
+    node.announcement = (deliver) => {
+      for (const delayMs of [0.1, 0.5, 30]) clock.deliver(delayMs, deliver);
     };
-  const watching = (watch: FaultyNode["watch"]) => () => (node: FaultyNode) => Object.assign(node, { watch });
+  };
+  const watching = (watch: FaultyNode["watch"]): Change => {
+    return (node) => Object.assign(node, { watch });
+  };
   const few = { clients: 3, workers: 3, forMs: 3_000 };
   it.each([
     ["no release is announced on two nodes", silent, { clients: 4, nodes: 2, workers: 5, forMs: 10_000 }, 0],
@@ -98,7 +99,7 @@ describe("fairness between processes", () => {
     ["watch() is missing", watching(undefined), { ...few, nodes: 3 }, 0],
   ])("acquire() still shares a lock if %s", async (_, change, { clients, nodes, workers, forMs }, fairnessMin) => {
     const it = crowd(clients, nodes);
-    for (const client of it.clients) client.nodes.forEach(change(it));
+    for (const client of it.clients) for (const node of client.nodes) change(node, it);
     const { locks } = await contend(it, workers, forMs);
     for (const share of locks) expect(share).toBeGreaterThan(0);
     expect(fairness(locks)).toBeGreaterThan(fairnessMin);
