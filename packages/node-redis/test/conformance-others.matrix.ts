@@ -1,33 +1,20 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { allow, documentedPermissions, forOperators, user } from "@holdfast/redis-testkit/permissions";
-import { directly, onCluster } from "@holdfast/redis-testkit/subjects";
-import { redisCommand, startRedisCluster, startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
-import { afterAll } from "vitest";
+import { directly, onCluster, serversByWay } from "@holdfast/redis-testkit/subjects";
 import { over5, over6By, overCluster5 } from "./clients.ts";
 
-const password = "open sesame";
-const server = await startRedisServer();
-const closed = await startRedisServer({ args: ["--requirepass", password] });
-const secure = await startRedisServer({ tls: true });
-const cluster = await startRedisCluster(3);
-afterAll(() => Promise.all([server, closed, secure, cluster].map((each) => each.stop())));
-await allow(secure, [...(await documentedPermissions()), ...forOperators, "+select"]);
-const { port, ca } = secure.tls as TlsEndpoint;
-const ports = cluster.servers.map((each) => each.port);
+const { server, tls, socket, ports } = await serversByWay();
 
 describeLockNode(
   "nodeRedisNode() by TLS, as a user with the fewest permissions, in database 3",
   directly(
-    { command: (...args) => redisCommand(secure.port, args, [["SELECT", 3]]) },
-    () => over6By({ socket: { host: "127.0.0.1", port, tls: true, ca }, ...user, database: 3 }),
+    tls.commands,
+    () => over6By({ socket: { host: "127.0.0.1", port: tls.port, tls: true, ca: tls.ca }, ...tls.user, database: 3 }),
     "lock",
   ),
 );
 describeLockNode(
   "nodeRedisNode() by Unix socket, with a password",
-  directly({ command: (...args) => redisCommand(closed.port, args, [["AUTH", password]]) }, () =>
-    over6By({ socket: { path: closed.socketPath, tls: false }, password }),
-  ),
+  directly(socket.commands, () => over6By({ socket: { path: socket.path, tls: false }, password: socket.password })),
 );
 describeLockNode(
   "nodeRedisNode() over @redis/client 5, RESP3",

@@ -6,10 +6,20 @@ import {
 } from "@holdfast/conformance";
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
-import { isNightly, type RedisServer, redisCommand, repetition, reusedConnections } from "@holdfast/testkit";
+import {
+  isNightly,
+  type RedisServer,
+  redisCommand,
+  repetition,
+  reusedConnections,
+  startRedisCluster,
+  startRedisServer,
+  type TlsEndpoint,
+} from "@holdfast/testkit";
 import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import { afterAll } from "vitest";
 import { type RivalOptions, type SubjectClient, type SubjectNode, untilConnected, withoutFloor } from "./open-rival.ts";
+import { allow, documentedPermissions, forOperators, user } from "./permissions.ts";
 
 /**
  * One script raises and reads the 16 384 counters of a prefix, whatever sends it, which takes half of the time of these
@@ -57,14 +67,36 @@ export function subjectsOver(
 }
 
 /** Describes subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
-export function directly(
-  { command }: Pick<RedisServer, "command">,
-  make: () => SubjectClient,
-  prefix = "test",
-): DescribeLockNodeOptions {
+export function directly({ command }: Commands, make: () => SubjectClient, prefix = "test"): DescribeLockNodeOptions {
   const create = subjectsWith(async () => ({ clients: await connected(make, 1, prefix) }));
   const reason = "independent of the protocol and the kind of connection: tested over others";
   return { create: cleared(command, prefix, create), noServer: reason, noOtherProcess: reason };
+}
+
+/** The part of a server that {@link directly} needs. */
+type Commands = Pick<RedisServer, "command">;
+
+/** Starts servers that clients reach in different ways, until the tests of the file have ended. */
+export async function serversByWay() {
+  const password = "open sesame";
+  const server = await startRedisServer();
+  const closed = await startRedisServer({ args: ["--requirepass", password] });
+  const secure = await startRedisServer({ tls: true });
+  const cluster = await startRedisCluster(3);
+  afterAll(() => Promise.all([server, closed, secure, cluster].map((each) => each.stop())));
+  await allow(secure, [...(await documentedPermissions()), ...forOperators, "+select"]);
+  const { port, ca } = secure.tls as TlsEndpoint;
+  const inDatabase3: Commands = { command: (...args) => redisCommand(secure.port, args, [["SELECT", 3]]) };
+  const byPassword: Commands = { command: (...args) => redisCommand(closed.port, args, [["AUTH", password]]) };
+  return {
+    server,
+    /** By TLS, as a user with the fewest permissions, in database 3. */
+    tls: { port, ca, user, commands: inDatabase3 },
+    /** By a Unix socket, with a password. */
+    socket: { path: closed.socketPath, password, commands: byPassword },
+    /** The ports of a cluster. */
+    ports: cluster.servers.map((each) => each.port),
+  };
 }
 
 /** The limits that subjects of a cluster declare. */
