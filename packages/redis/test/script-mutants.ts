@@ -1,12 +1,15 @@
 import type { LuaEdit } from "@holdfast/testkit/lua";
 
+/** What catches faults in which the scripts differ, or operations of a call affect each other. */
+export const histories = "the comparison of random histories";
+
 /** A node with a fault, which is edited into the Lua files of its scripts. */
 export class ScriptMutant {
   /** Completes "a node that …". */
   readonly fault: string;
   readonly edits: LuaEdit[] = [];
   /** The statement of the test that catches it: one of the conformance suite, or {@link histories}. */
-  statement = "";
+  statement: string = histories;
 
   constructor(fault: string) {
     this.fault = fault;
@@ -24,9 +27,6 @@ export class ScriptMutant {
 }
 
 const aNodeThat = (fault: string): ScriptMutant => new ScriptMutant(fault);
-
-/** What catches faults in which the scripts differ, or operations of a call affect each other. */
-export const histories = "the comparison of random histories";
 
 const commonClaim = "try('SET', lock, owner, 'NX', 'PX', ARGV[at + 2])";
 const claim = "call('SET', KEYS[i], owner, 'PX', ttlMs)";
@@ -325,114 +325,13 @@ const mutants: readonly ScriptMutant[] = [
     ),
 
   // Faults of one script.
-  aNodeThat("does not read the counter in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "try('GET', counter)", "false"),
-  aNodeThat("accepts any counter as a number in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", counterPattern, "string.match(value.err or value, '(0?)(%d+) ?(%d*)')"),
-  aNodeThat("restarts an invalid counter in the common script")
-    .caughtBy(histories)
-    .edit(
-      "common.lua",
-      "if not highest then return -1 end",
-      "mark, highest, nodeEpoch = mark or '', highest or 0, nodeEpoch or ''",
-    ),
-  aNodeThat("exceeds the largest fence in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if fence >= 2 ^ 53 then return -1 end", ""),
-  aNodeThat("serves only clients of its own epoch in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "math.abs(ARGV[at + 3] - nodeEpoch) > 1", "math.abs(ARGV[at + 3] - nodeEpoch) > 0"),
-  aNodeThat("ignores the epoch of a counter in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if nodeEpoch ~= '' then", "if false then"),
-  aNodeThat("drops the epoch of a counter in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "text .. suffix", "text"),
-  aNodeThat("drops the mark of a counter in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "mark .. text", "text"),
-  aNodeThat("limits hints that are close to the counter in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", isLimited, "if true then"),
-  aNodeThat("replies with a number that clients read inexactly in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "return fence < 2 ^ 52 and fence or text", "return fence"),
-  aNodeThat("replies to every grant as if it had the hinted fence in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if fence == hint then return 0 end", "do return 0 end"),
-  aNodeThat("replies with an error where the server may not write in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if claimed.err then", "if claimed.err then return nil, claimed end\n  if false then"),
-  aNodeThat("denies a claim of its own owner in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", " or holder == owner", ""),
-  aNodeThat("names the value of another program in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", " or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$')", ""),
-  aNodeThat("names a long value in the common script").caughtBy(histories).edit("common.lua", "#holder >= 512 or ", ""),
-  aNodeThat("names nobody in a denial in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"),
-  aNodeThat("ends no shared claim in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "holder.err or string.byte(holder, 16) == 255", "holder.err"),
-  aNodeThat("frees nothing, and replies that it did in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "try('DEL', lock)", "1"),
-  aNodeThat("replies that it freed nothing in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "{ 'next', next } or 1", "{ 'next', next } or 0"),
-  aNodeThat("names no waiter in the common script").caughtBy(histories).edit("common.lua", popNext, "nil, nil"),
-  aNodeThat("keeps the named waiter in the list in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", popNext, "try('ZRANGE', list, 0, 0)[1], nil"),
-  aNodeThat("omits the named waiter from the reply in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "return next and { 'next', next } or 1", "return 1"),
-  aNodeThat("publishes nothing in the common script").caughtBy(histories).edit("common.lua", publishNext, ""),
-  aNodeThat("omits the next waiter from the message in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", publishNext, "try('PUBLISH', channel, '')"),
-  aNodeThat("names waiters of shared requests singly in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if others and others[1] then", "if false then"),
-  aNodeThat("announces the other waiters of shared requests in a message of nobody in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "channel, string.sub(other, 2)", "channel, ''"),
-  aNodeThat("makes abandoned claims in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "if letter == 'a' then", "if letter == 'a' or letter == 'x' then"),
   aNodeThat("replies to an operation as to the previous one in the common script")
-    .caughtBy(histories)
     .edit("common.lua", "local letters, reply", "local answer\nlocal letters, reply")
     .edit("common.lua", "local letter, first, answer, failure", "local letter, first, failure"),
-  aNodeThat("ends a call with the first operation that fails in the common script")
-    .caughtBy(histories)
-    .edit("common.lua", "answer = { 'error', failure.err }", "return failure"),
-  aNodeThat("makes abandoned claims in the lock script").caughtBy(histories).edit("lock.lua", isLive, "if true then"),
   aNodeThat("replies to an operation as to the previous one in the lock script")
-    .caughtBy(histories)
     .edit("lock.lua", "local ok, answer = false, { err = 'ERR this was given up before it was sent' }", "")
     .edit("lock.lua", "local marks, reply", "local ok, answer = true, 0\nlocal marks, reply"),
-  aNodeThat("ends a call with the first operation that fails in the lock script")
-    .caughtBy(histories)
-    .edit("lock.lua", failed, "return { err = message }"),
-  aNodeThat("drops the epoch of a counter in the lock script")
-    .caughtBy(histories)
-    .edit("fence-counters.lua", "if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end", ""),
-  aNodeThat("drops the mark of a counter in the lock script")
-    .caughtBy(histories)
-    .edit("fence-counters.lua", "if mark or ARGV[3] == '0' and counter.mark ~= ''", "if mark"),
-  aNodeThat("limits hints that are close to the counter in the lock script")
-    .caughtBy(histories)
-    .edit("fence-counters.lua", "hint <= highest + 3600000000", "false"),
-  aNodeThat("names no holder in the lock script")
-    .caughtBy(histories)
-    .edit("acquire.lua", "isOwner(by) and by or ''", "''"),
   aNodeThat("uses the waiter of an operation for later ones too")
-    .caughtBy(histories)
     .edit("acquire.lua", "local function acquire(", "local lastWaiter = ''\nlocal function acquire(")
     .edit(
       "acquire.lua",
@@ -440,7 +339,6 @@ const mutants: readonly ScriptMutant[] = [
       "if waiter == '' then waiter = lastWaiter else lastWaiter = waiter end\nif waiter ~= '' then\n",
     ),
   aNodeThat("uses the takeover of an operation for later ones too")
-    .caughtBy(histories)
     .edit("acquire.lua", "local function acquire(", "local lastTakeover\nlocal function acquire(")
     .edit(
       "acquire.lua",
@@ -449,15 +347,87 @@ const mutants: readonly ScriptMutant[] = [
     ),
 ];
 
+/** Further faults of the common script, each with a text of it and what replaces that. */
+const commonFaults: readonly [fault: string, from: string, to: string][] = [
+  ["does not read the counter", "try('GET', counter)", "false"],
+  ["accepts any counter as a number", counterPattern, "string.match(value.err or value, '(0?)(%d+) ?(%d*)')"],
+  [
+    "restarts an invalid counter",
+    "if not highest then return -1 end",
+    "mark, highest, nodeEpoch = mark or '', highest or 0, nodeEpoch or ''",
+  ],
+  ["exceeds the largest fence", "if fence >= 2 ^ 53 then return -1 end", ""],
+  [
+    "serves only clients of its own epoch",
+    "math.abs(ARGV[at + 3] - nodeEpoch) > 1",
+    "math.abs(ARGV[at + 3] - nodeEpoch) > 0",
+  ],
+  ["ignores the epoch of a counter", "if nodeEpoch ~= '' then", "if false then"],
+  ["drops the epoch of a counter", "text .. suffix", "text"],
+  ["drops the mark of a counter", "mark .. text", "text"],
+  ["limits hints that are close to the counter", isLimited, "if true then"],
+  ["replies with a number that clients read inexactly", "return fence < 2 ^ 52 and fence or text", "return fence"],
+  ["replies to every grant as if it had the hinted fence", "if fence == hint then return 0 end", "do return 0 end"],
+  [
+    "replies with an error where the server may not write",
+    "if claimed.err then",
+    "if claimed.err then return nil, claimed end\n  if false then",
+  ],
+  ["denies a claim of its own owner", " or holder == owner", ""],
+  ["names the value of another program", " or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$')", ""],
+  ["names a long value", "#holder >= 512 or ", ""],
+  ["names nobody in a denial", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"],
+  ["ends no shared claim", "holder.err or string.byte(holder, 16) == 255", "holder.err"],
+  ["frees nothing, and replies that it did", "try('DEL', lock)", "1"],
+  ["replies that it freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"],
+  ["names no waiter", popNext, "nil, nil"],
+  ["keeps the named waiter in the list", popNext, "try('ZRANGE', list, 0, 0)[1], nil"],
+  ["omits the named waiter from the reply", "return next and { 'next', next } or 1", "return 1"],
+  ["publishes nothing", publishNext, ""],
+  ["omits the next waiter from the message", publishNext, "try('PUBLISH', channel, '')"],
+  ["names waiters of shared requests singly", "if others and others[1] then", "if false then"],
+  [
+    "announces the other waiters of shared requests in a message of nobody",
+    "channel, string.sub(other, 2)",
+    "channel, ''",
+  ],
+  ["makes abandoned claims", "if letter == 'a' then", "if letter == 'a' or letter == 'x' then"],
+  ["ends a call with the first operation that fails", "answer = { 'error', failure.err }", "return failure"],
+];
+
+/** Further faults of the lock script, with its file. */
+const lockFaults: readonly [fault: string, file: string, from: string, to: string][] = [
+  ["makes abandoned claims", "lock.lua", isLive, "if true then"],
+  ["ends a call with the first operation that fails", "lock.lua", failed, "return { err = message }"],
+  [
+    "drops the epoch of a counter",
+    "fence-counters.lua",
+    "if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end",
+    "",
+  ],
+  ["drops the mark of a counter", "fence-counters.lua", "if mark or ARGV[3] == '0' and counter.mark ~= ''", "if mark"],
+  ["limits hints that are close to the counter", "fence-counters.lua", "hint <= highest + 3600000000", "false"],
+  ["names no holder", "acquire.lua", "isOwner(by) and by or ''", "''"],
+];
+
+const singleFaults = [
+  ...commonFaults.map(([fault, ...edit]) => aNodeThat(`${fault} in the common script`).edit("common.lua", ...edit)),
+  ...lockFaults.map(([fault, ...edit]) => aNodeThat(`${fault} in the lock script`).edit(...edit)),
+];
+
 /** Returns the faults that remain if only one of the two scripts has those of a mutant. */
 function halvesOf({ fault, edits }: ScriptMutant): ScriptMutant[] {
   const common = edits.filter(({ file }) => file === "common.lua");
   const general = edits.filter(({ file }) => file !== "common.lua");
   if (common.length === 0 || general.length === 0) return [];
   return [
-    Object.assign(aNodeThat(`${fault}, by the common script alone`).caughtBy(histories), { edits: common }),
-    Object.assign(aNodeThat(`${fault}, by the lock script alone`).caughtBy(histories), { edits: general }),
+    Object.assign(aNodeThat(`${fault}, by the common script alone`), { edits: common }),
+    Object.assign(aNodeThat(`${fault}, by the lock script alone`), { edits: general }),
   ];
 }
 
-export const scriptMutants: readonly ScriptMutant[] = [...mutants, ...[twoSteps, ...mutants].flatMap(halvesOf)];
+export const scriptMutants: readonly ScriptMutant[] = [
+  ...mutants,
+  ...singleFaults,
+  ...[twoSteps, ...mutants].flatMap(halvesOf),
+];
