@@ -1,5 +1,4 @@
 import {
-  ConfigurationError,
   type Lock,
   LockHeldError,
   QuorumUnreachableError,
@@ -93,20 +92,6 @@ describe("transfer()", () => {
     expect(it.nodes.flatMap((node) => node.callsOf("release"))).toEqual([]);
   });
 
-  it("an extension that arrives after the adoption changes nothing", async () => {
-    const { lock, ...it } = await held(3);
-    for (const node of it.nodes) node.fault = ({ method }) => (method === "extend" ? { requestMs: 30 } : undefined);
-    const extension = errorOf(it, lock.extend({ ttlMs: 60_000 }));
-    await it.clock.advance(1);
-    const ticket = await it.clock.until(lock.transfer());
-    const adopted = await it.clock.until(it.otherClient().adopt(ticket));
-    expect(await extension).toMatchObject({ reason: "transferred" });
-    await it.clock.advance(100);
-    expect(await ownersOf(it)).toEqual([adopted.owner, adopted.owner, adopted.owner]);
-    await it.clock.until(adopted.release());
-    expect(await it.heldOn("r")).toEqual([]);
-  });
-
   it("transfer() releases both owners when too few nodes grant it (S4)", async () => {
     const { lock, ...it } = await held(3);
     it.node("b").fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : undefined);
@@ -166,13 +151,6 @@ describe("transfer()", () => {
       await it.clock.advance(100);
       expect(await it.heldOn("r")).toEqual([]);
     }
-  });
-
-  it("using() whose routine transfers its lock returns the result", async () => {
-    const it = world(3);
-    const ticket = await it.clock.until(it.redlock.using("r", (lock) => lock.transfer({ withinMs })));
-    const adopted = await it.clock.until(it.otherClient().adopt(ticket));
-    await it.clock.until(adopted.release());
   });
 
   it("transfer() refuses bad options, and leaves the lock as it was", async () => {
@@ -250,20 +228,6 @@ describe("adopt()", () => {
     ]);
   });
 
-  it("adopt() grants a ticket to one of two clients, although the first has ended when the other takes it over", async () => {
-    const { it, ticket } = await transferred();
-    for (const node of it.nodes) node.fault = ({ request }) => (request.takeover ? { requestMs: 40 } : undefined);
-    const slow = it.redlock.adopt(ticket);
-    await it.clock.advance(1);
-    const fast = it.otherClient().adopt(ticket);
-    void fast.then(
-      (lock) => lock.release(),
-      () => {},
-    );
-    const results = await it.clock.until(Promise.allSettled([slow, fast]));
-    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-  });
-
   it("adopt() of two clients at once grants one, and tells the other that the ticket is spent", async () => {
     for (const down of [0, 1]) {
       const { it, ticket } = await transferred();
@@ -273,24 +237,6 @@ describe("adopt()", () => {
       const results = await it.clock.until(Promise.allSettled([it.redlock.adopt(ticket), other.adopt(ticket)]));
       expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
       expect(results).toContainEqual({ status: "rejected", reason: expect.objectContaining({ code: "TICKET_SPENT" }) });
-    }
-  });
-
-  it("adopt() of clients that split the guard grants one of them", async () => {
-    for (const [nodeCount, clientCount, isDown] of [
-      [3, 3, false],
-      [5, 2, true],
-    ] as const) {
-      const { it, ticket } = await transferred({ nodeCount: nodeCount });
-      const clients = Array.from({ length: clientCount }, () => distantClient(it));
-      for (const [near, [, nodes]] of clients.entries()) {
-        for (const [index, node] of nodes.entries()) {
-          const isLost = isDown && index === 4;
-          node.fault = () => (isLost ? { lose: "request" } : { requestMs: index % clientCount === near ? 1 : 5 });
-        }
-      }
-      const results = await it.clock.until(Promise.allSettled(clients.map(([redlock]) => redlock.adopt(ticket))));
-      expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     }
   });
 
@@ -330,37 +276,12 @@ describe("adopt()", () => {
     await it.clock.until(it.otherClient().adopt(ticket));
   });
 
-  it("adopt() rejects with a LockHeldError while its own guard of an earlier call is on the nodes", async () => {
-    const { it, ticket } = await transferred();
-    for (const name of ["b", "c"])
-      it.node(name).fault = ({ method }) => (method === "acquire" ? { lose: "reply" } : { lose: "request" });
-    expect(await errorOf(it, it.redlock.adopt(ticket, { ttlMs: 2_000 }))).toBeInstanceOf(QuorumUnreachableError);
-    for (const node of it.nodes) node.fault = () => undefined;
-    const error = await errorOf(it, it.redlock.adopt(ticket));
-    expect(error).toBeInstanceOf(LockHeldError);
-    expect(error.message).toMatch(
-      /^could not adopt r: another process is adopting the ticket; 1 of 3 nodes agreed, 2 needed; b denied/,
-    );
-    await it.clock.advance(2_000);
-    await it.clock.until(it.redlock.adopt(ticket));
-  });
-
   it("adopt() claims nothing for longer than its ttl, so a restart guard that allows its ttl allows the guard", async () => {
     const { it, ticket } = await transferred();
     for (const node of it.nodes) {
       node.fault = ({ request }) => ((request.ttlMs ?? 0) > 2_000 ? { reject: new Error("too long") } : undefined);
     }
     await it.clock.until(it.redlock.adopt(ticket, { ttlMs: 2_000 }));
-  });
-
-  it("adopt() keeps others out while it asks and takes over, also when the time of the ticket ends meanwhile", async () => {
-    const { it, ticket } = await transferred();
-    await it.clock.advance(withinMs - 10);
-    for (const node of it.nodes) node.fault = ({ request }) => (request.takeover ? { requestMs: 40 } : undefined);
-    const adoption = it.redlock.adopt(ticket);
-    await it.clock.advance(30);
-    expect(await it.clock.until(it.otherClient().tryAcquire("r"))).toBeNull();
-    await it.clock.until(adoption);
   });
 
   it("adopt() tells observers of failed nodes the resources of the ticket", async () => {
@@ -382,25 +303,6 @@ describe("adopt()", () => {
     expect(guards).toContain(`r:ticket:${secret.slice(0, 16)}`);
   });
 
-  it("adopt() names itself in the errors of calls that ask no node", async () => {
-    const { it, ticket } = await transferred({ options: { maxWaiters: 1 } });
-    for (const node of it.nodes) node.fault = () => ({ requestMs: 10 });
-    const first = it.redlock.adopt(ticket);
-    expect((await errorOf(it, it.redlock.adopt(ticket))).message).toMatch(
-      /^could not adopt r: 1 calls are in progress/,
-    );
-    await it.clock.until(first);
-    await it.clock.until(it.redlock.close());
-    expect((await errorOf(it, it.redlock.adopt(ticket))).message).toBe("could not adopt r: the Redlock is closed");
-    const busy = world(3);
-    for (const node of busy.nodes) node.fault = () => ({ lose: "request" });
-    const hanging = Array.from({ length: 256 }, (_, index) => busy.redlock.acquire(`${index}`, { waitTimeoutMs: 60 }));
-    expect((await errorOf(busy, busy.redlock.adopt(ticket))).message).toMatch(
-      /^could not adopt r: waited 50 ms for 128/,
-    );
-    await busy.clock.until(Promise.allSettled(hanging));
-  });
-
   it("adopt() stops trying for the guard when its signal aborts or the Redlock closes", async () => {
     for (const isClosed of [true, false]) {
       const { it, ticket } = await transferred({ options: { retryDelayMs: 4_000, retryDelayMaxMs: 4_000 } });
@@ -417,40 +319,6 @@ describe("adopt()", () => {
       await it.clock.advance(100);
       expect(it.clock.pendingTimers).toBe(0);
       expect(it.nodes.map((node) => node.callsOf("acquire").length)).toEqual([3, 3, 3]); // one was for the guard
-    }
-  });
-
-  it("adopt() of a late ticket rejects, and the resource is free", async () => {
-    const { it, ticket } = await transferred();
-    await it.clock.advance(withinMs);
-    expect(await it.heldOn("r")).toEqual([]);
-    const error = await errorOf(it, it.otherClient().adopt(ticket));
-    expect(error).toBeInstanceOf(TicketSpentError);
-    expect(error.message).toMatch(
-      /^could not adopt r: the ticket has ended; 0 of 3 nodes agreed, 2 needed; a does not/,
-    );
-    const lock = await it.clock.until(it.otherClient().acquire("r"));
-    await errorOf(it, it.otherClient().adopt(ticket));
-    expect(await ownersOf(it)).toEqual([lock.owner, lock.owner, lock.owner]);
-  });
-
-  it("adopt() rejects if others may have had the lock between the question and the takeover", async () => {
-    for (const [travelMs, isInTime] of [
-      [40, true],
-      [55, false],
-    ] as const) {
-      const { it, ticket } = await transferred({ options: { ttlMs: 100, nodeTimeoutMs: 60 } });
-      await it.clock.advance(withinMs - 10); // the question extends the ticket by the ttl
-      for (const node of it.nodes) {
-        node.fault = ({ method, request }) =>
-          method === "extend" ? { replyMs: travelMs } : request.takeover ? { requestMs: travelMs } : undefined;
-      }
-      const [result] = await it.clock.until(Promise.allSettled([it.redlock.adopt(ticket)]));
-      if (isInTime) expect(result).toMatchObject({ status: "fulfilled", value: { fence: expect.any(Number) } });
-      else
-        expect(result).toMatchObject({
-          reason: { message: expect.stringMatching(/: the quorum arrived too late, 110 ms/) },
-        });
     }
   });
 
@@ -506,51 +374,6 @@ describe("adopt()", () => {
     const { it, ticket } = await transferred();
     await it.clock.until(it.otherClient({ mode: "shared" }).adopt(ticket));
     expect(await it.clock.until(it.redlock.tryAcquire("r", { mode: "shared" }))).toBeNull();
-  });
-
-  it("adopt() of a ticket whose owner was changed rejects", async () => {
-    const { it, ticket } = await transferred();
-    const json = atob(ticket.slice("ticket1.".length).replaceAll("-", "+").replaceAll("_", "/"));
-    const changed = btoa(json.replace(/.(?=",\[)/, (digit) => (digit === "0" ? "1" : "0")));
-    expect(await errorOf(it, it.redlock.adopt(`ticket1.${changed}`))).toBeInstanceOf(TicketSpentError);
-    await it.clock.until(it.redlock.adopt(ticket));
-  });
-
-  it("adopt() lets the waiters of both processes have the lock afterwards", async () => {
-    const { it, ticket } = await transferred();
-    const other = it.otherClient();
-    const waiting = [it.redlock, other].map((each) => each.using("r", () => {}));
-    const adopted = await it.clock.until(other.adopt(ticket));
-    await it.clock.advance(100);
-    await it.clock.until(adopted.release());
-    await it.clock.until(Promise.all(waiting));
-    expect(await it.heldOn("r")).toEqual([]);
-  });
-
-  it("adopt() rejects with the reason of its signal, and when the Redlock closes, and leaves nothing behind", async () => {
-    const { it, ticket } = await transferred();
-    for (const node of it.nodes) node.fault = () => ({ requestMs: 10, replyMs: 10 });
-    const controller = new AbortController();
-    const given = errorOf(it, it.redlock.adopt(ticket, { signal: controller.signal }));
-    await it.clock.advance(25); // in the question
-    controller.abort(new Error("enough"));
-    expect((await given).message).toBe("enough");
-    await it.clock.advance(100);
-    const closing = errorOf(it, it.redlock.adopt(ticket));
-    await it.clock.advance(5);
-    await it.clock.until(it.redlock.close());
-    expect(await closing).toMatchObject({ code: "CLOSED" });
-    expect(await errorOf(it, it.redlock.adopt(ticket))).toMatchObject({ code: "CLOSED" });
-    await it.clock.advance(10_000); // the question has extended the ticket by the ttl
-    await it.expectNothingLeft();
-  });
-
-  it("adopt() tells a configuration error", async () => {
-    const { it, ticket } = await transferred();
-    it.node("a").fault = () => ({ reject: new ConfigurationError("a replica", ["r"]) });
-    const error = await errorOf(it, it.redlock.adopt(ticket));
-    expect(error).toBeInstanceOf(ConfigurationError);
-    expect(error.message).toMatch(/^could not adopt r: .*a failed: a replica/);
   });
 
   it("adopt() refuses what is not a ticket, without showing it", async () => {
