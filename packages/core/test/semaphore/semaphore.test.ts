@@ -54,13 +54,6 @@ test("acquire() returns permits fresh that took much of their ttl to acquire", a
   expect(permits.remainingMs()).toBeGreaterThan(700);
 });
 
-test("tryAcquire() finds the only free slot of many", async () => {
-  const { redlock, clock, otherClient } = world(3);
-  const there = await clock.until(semaphore(otherClient(), "api", 200).acquire(199, { autoExtend: true }));
-  const here = await clock.until(semaphore(redlock, "api", 200).tryAcquire());
-  expect([...slotsOf(there), ...slotsOf(here)].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i));
-});
-
 test("acquire() rejects with a WaitTimeoutError that counts permits, and keeps nothing", async () => {
   const { redlock, clock, otherClient } = world(3);
   const there = await clock.until(semaphore(otherClient(), "api", 3).acquire(2, { autoExtend: true }));
@@ -93,23 +86,6 @@ test("acquire() rejects with the reason of its signal, at any moment, and keeps 
     await clock.advance(100);
     expect(await clock.until(other.tryAcquire(3))).not.toBeNull();
     expect(await heldOn("sem:api:turn")).toEqual([]);
-  }
-});
-
-test("acquire() rejects if it is aborted while the first lock waits for all nodes, and keeps nothing", async () => {
-  for (const abortAtMs of [0, 5, 50, 104]) {
-    const { clock, nodes, node, heldOn } = world(3);
-    for (const each of nodes) Object.assign(each, { verifiesServer: true, fault: () => ({ requestMs: 5 }) });
-    node("c").fault = () => ({ requestMs: 5, replyMs: 100 });
-    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 500 });
-    const controller = new AbortController();
-    const options = { signal: controller.signal };
-    const settled = semaphore(redlock, "api", 3).acquire(2, options);
-    await clock.advance(abortAtMs);
-    controller.abort(new Error("never mind"));
-    await expect(clock.until(settled)).rejects.toThrow("never mind");
-    await clock.advance(500);
-    for (const slot of [0, 1, 2]) expect(await heldOn(`sem:api:${slot}`)).toEqual([]);
   }
 });
 
