@@ -44,7 +44,7 @@ export async function lostTexts(faults: readonly FaultyText[]): Promise<readonly
 }
 
 /** Test files of core that take long, or that would also fail on a busy machine. */
-export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter"];
+export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns"];
 
 /** Every rule of core and membership, broken in the ways that are likely: see `mutants.yml`. */
 export const mutants: readonly Mutant[] = Object.entries(listed()).flatMap(([rule, faults]) =>

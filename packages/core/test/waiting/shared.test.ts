@@ -142,33 +142,6 @@ describe("shared locks of one process", () => {
     expect(order).toEqual(["r0", "r1", "w"]);
   });
 
-  it("release() hands a lock over to no writer that came after a reader that tries to join", async () => {
-    const { clock, redlock, nodes } = world(3);
-    const { order, visit } = inOrder(redlock);
-    const first = await clock.until(redlock.acquire("r", shared));
-    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 30 } : {});
-    const giveUp = new AbortController();
-    const given = visit("gives up", { ...shared, signal: giveUp.signal }).catch(() => {});
-    const reading = visit("reader", shared); // reaches the nodes at 30, and so would the other one
-    await clock.until(first.release());
-    for (const node of nodes) node.fault = () => ({});
-    const hasty = await clock.until(redlock.tryAcquire("r"));
-    giveUp.abort();
-    await given;
-    const writing = visit("writer", {});
-    await clock.advance(1);
-    await clock.until(hasty?.release() ?? Promise.reject(new Error("denied")));
-    await clock.until(Promise.all([reading, writing]));
-    expect(order).toEqual(["reader", "writer"]);
-  });
-
-  it("acquire() of a reader of several resources joins the readers of one of them", async () => {
-    const { clock, redlock } = world(3);
-    const one = redlock.acquire("a", shared);
-    const both = redlock.acquire(["a", "b"], shared);
-    await clock.until(Promise.all([one, both]), 100);
-  });
-
   it("acquire() lets waiting readers try at the same time once one of them has a lock", async () => {
     const { clock, redlock, nodes } = world(3);
     const writer = await clock.until(redlock.acquire("r"));
@@ -192,19 +165,6 @@ describe("shared locks of one process", () => {
     const attempts = events.filter(([name]) => name === "attemptSettled").length;
     expect(attempts).toBeGreaterThan(2);
     expect(attempts).toBeLessThan(60);
-  });
-
-  it("tryAcquire() joins, and returns null for the other mode", async () => {
-    const { clock, redlock } = world(3);
-    const first = await clock.until(redlock.tryAcquire("r", shared));
-    const second = await clock.until(redlock.tryAcquire("r", shared));
-    expect(first).not.toBeNull();
-    expect(second).not.toBeNull();
-    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
-    await clock.until(Promise.all([first?.release(), second?.release()]));
-    const writer = await clock.until(redlock.tryAcquire("r"));
-    expect(writer).not.toBeNull();
-    expect(await clock.until(redlock.tryAcquire("r", shared))).toBeNull();
   });
 
   it("extend() rejoins the other readers after a restart, node by node", async () => {
