@@ -80,16 +80,6 @@ describe("RequestLimit (W6)", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it("run() does not pass a permit to a task that gives up at the same moment", async () => {
-    const { clock, limit, ran, task } = limitOf(1);
-    const first = limit.run(task("a", 50), forever);
-    const late = limit.run(task("late", 1), { patienceMs: 50 });
-    const last = limit.run(task("last", 1), forever);
-    await clock.until(Promise.all([first, late, last]));
-    expect(ran).toEqual(["a", "last"]);
-    expect(isSaturated(limit)).toBe(false);
-  });
-
   it("run() does not pass a permit to a task that gives up in the tick in which the permit is returned", async () => {
     const { clock, limit, ran, task } = limitOf(1);
     const controller = new AbortController();
