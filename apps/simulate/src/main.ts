@@ -5,7 +5,7 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Assignment, callCrew } from "./crew.ts";
 import { brokenBy, keepSeeds } from "./kept-seeds.ts";
 import { parseCommand, type Task } from "./options.ts";
-import { progressLine, reportOf, waysToReplay } from "./report.ts";
+import { progressLine, reportOf } from "./report.ts";
 import { showSeed } from "./show-seed.ts";
 
 const { stdout } = process;
@@ -49,5 +49,5 @@ async function showFirstFailure(faults: FaultClassName, tally: Tally): Promise<v
   const [first] = brokenBy(faults, tally);
   if (first === undefined) return;
   const { text } = await showSeed(faults, first.seed);
-  print(`${text}\n\nTo replay: ${waysToReplay(faults, first.seed)}\n`);
+  print(`${text}\n\nTo replay: pnpm simulate --faults ${faults} --seed ${first.seed}\n`);
 }

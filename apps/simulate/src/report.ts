@@ -37,11 +37,6 @@ function verdictOn(checker: Checker, faults: FaultClassName, tally: Tally): stri
   return faultClasses[faults].mayBreak.includes(checker) ? `✔ ${verdict}, as expected` : `✘ ${verdict}`;
 }
 
-/** The command that tells one seed again, and the end of the address at which the playground of the site shows it. */
-export function waysToReplay(faults: FaultClassName, seed: number): string {
-  return `pnpm simulate --faults ${faults} --seed ${seed}, or playground#${faults}=${seed}`;
-}
-
 function list(counts: Readonly<Partial<Record<string, number>>>): string {
   const entries = Object.entries(counts).sort(([one, a = 0], [other, b = 0]) => b - a || one.localeCompare(other));
   return entries.map(([name, count = 0]) => `${name} ${grouped(count)}`).join(", ") || "none";

@@ -1,6 +1,6 @@
 import { emptyTally, type Tally } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import { reportOf, waysToReplay } from "../src/report.ts";
+import { reportOf } from "../src/report.ts";
 
 const none = emptyTally();
 
@@ -54,14 +54,6 @@ describe("reportOf()", () => {
     expect(report).toContain("  ✔ mutual exclusion  broken in 3 runs, first by seed 17, as expected\n");
     expect(reportOf("lock-breaking", { ...none, runs: 1000 })).toContain(
       "  ✘ mutual exclusion  holds in all 1 000 runs: these faults prove nothing\n",
-    );
-  });
-});
-
-describe("waysToReplay()", () => {
-  it("waysToReplay() names a command, and the address in the playground", () => {
-    expect(waysToReplay("lock-breaking", 4)).toBe(
-      "pnpm simulate --faults lock-breaking --seed 4, or playground#lock-breaking=4",
     );
   });
 });

@@ -15,8 +15,8 @@ const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page)
   "page with wide tables": ["/evidence/chaos/"],
   "missing page": ["/404"],
   "playground in the middle of a story": ["/playground#story=pause&t=1200", openFaults],
-  "playground at the end of a seed": ["/playground#lock-breaking=10", goToEnd],
-  "playground at a wrong address": ["/playground#nonsense", (tab) => tab.getByRole("alert").waitFor()],
+  "playground at the end of a story": ["/playground#story=late-write-between", goToEnd],
+  "playground at a wrong address": ["/playground#story=nonsense", (tab) => tab.getByRole("alert").waitFor()],
 };
 
 const widths: Readonly<Record<string, BrowserContextOptions>> = { wide: desktop, narrow: phone };

@@ -234,3 +234,29 @@ function deaths({ deaths: all, claims }: Trace): Caption[] {
     return kept.length === 0 ? { fromMs, text } : { fromMs, text: `${text} Its claims expire in {left}.`, untilMs };
   });
 }
+
+/** The time in a run during which a sentence is shown, and how long reading it takes. */
+export interface Sentence {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly readingS: number;
+}
+
+/** Subtitles have as many characters a second. */
+const charactersPerS = 20;
+const shortestS = 1.5;
+/** The first sentence has been read before the run plays, and the last one stays. */
+const edgeS = 1;
+
+/**
+ * Returns the sentence to read at a moment of a run.
+ *
+ * @param captions the sentences, of which the first one is there from the start
+ */
+export function sentenceAt(captions: readonly Caption[], endedAtMs: number, atMs: number): Sentence {
+  const index = captions.findLastIndex(({ fromMs }) => fromMs <= atMs);
+  const { fromMs = 0, text = "" } = captions[index] ?? {};
+  const isEdge = index === 0 || index === captions.length - 1;
+  const readingS = isEdge ? edgeS : Math.max(shortestS, text.length / charactersPerS);
+  return { fromMs, untilMs: captions[index + 1]?.fromMs ?? endedAtMs, readingS };
+}

@@ -10,15 +10,14 @@ import { capitalized, counted, storagePlaces } from "./words.ts";
  * @example
  * outcomeOf(run); // "Two clients … Without fencing, 1 update was lost; with fencing, none: the storage refused token 1."
  */
-export function outcomeOf({ trace, violations }: PlayedRun): string {
-  const isExclusive = !violations.some(({ checker }) => checker === "mutual exclusion");
-  const others = violations.filter(({ checker }) => checker !== "mutual exclusion");
+export function outcomeOf({ trace, broken }: PlayedRun): string {
+  const others = broken.filter((checker) => checker !== "mutual exclusion");
   return [
-    isExclusive
+    others.length === broken.length
       ? `${were(trace.leases.length, "lock")} granted, and no two clients held the lock at the same time.`
       : "Two clients believed that they held the lock at the same time.",
     storageOutcome(trace),
-    ...others.map(({ checker, what }) => `The rule “${checker}” is violated: ${what}.`),
+    ...others.map((checker) => `The rule “${checker}” is violated.`),
   ].join(" ");
 }
 

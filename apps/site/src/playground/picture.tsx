@@ -10,7 +10,7 @@ import {
   watch,
 } from "vue";
 import { clientWords, clockOf, lossOf, stateOf } from "./cards.ts";
-import type { ClientMoment, ClockMoment, MessageMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
+import type { ClientMoment, ClockMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
 import { clientOf, hueOf, ms, signOf, storageNames, wordOf } from "./words.ts";
 
 /** What the picture shows. */
@@ -61,7 +61,7 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
       return (
         <div class="picture" ref={root} data-at-ms={moment.atMs}>
           {places.value.size > 0 && <Traffic trace={trace} moment={moment} places={places.value} />}
-          <div class={["row nodes", { many: moment.nodes.length > 7 }]} style={{ "--columns": moment.nodes.length }}>
+          <div class="row nodes" style={{ "--columns": moment.nodes.length }}>
             {moment.nodes.map((node) => (
               <NodeCard key={node.name} node={node} trace={trace} isTarget={target === node.name} choose={choose} />
             ))}
@@ -289,8 +289,6 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
     edge(places, client, "bottom", kinds.indexOf(kind), kinds.length),
     edge(places, kind, "top", trace.clients.indexOf(client), trace.clients.length),
   ];
-  // The operator of a seed has no card.
-  const isOfClient = (message: MessageMoment): boolean => places.has(clientOf(message));
   return (
     <svg class={["traffic", { crowded: moment.messages.length > mostWords }]} aria-hidden="true">
       {trace.clients.flatMap((client) => [
@@ -300,7 +298,7 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
         }),
         ...kinds.map((kind) => <Link key={`${client} ${kind}`} ends={toStorage(client, kind)} cut={undefined} />),
       ])}
-      {moment.messages.filter(isOfClient).map((message) => {
+      {moment.messages.map((message) => {
         const { id, part, from, to, isLost, progress } = message;
         const client = clientOf(message);
         const [start, end] = link(client, part === "request" ? to : from);

@@ -1,40 +1,28 @@
 /** Simulates what an address names. */
-import {
-  describeFault,
-  type Fault,
-  simulate,
-  type TimelineLine,
-  type Trace,
-  timelineLines,
-  type Violation,
-} from "@holdfast/simulation";
-import type { Address, Subject } from "./address.ts";
+import { type Checker, describeFault, type Scenario, simulate, type Trace } from "@holdfast/simulation";
+import type { Address } from "./address.ts";
 import { type Caption, captionsOf } from "./captions.ts";
-import { scenarioOf } from "./scenario-of.ts";
-import { type ShortNames, shortNames, shownLines } from "./short-names.ts";
+import { faultOf } from "./deeds.ts";
+import { stories } from "./stories.ts";
+import { withCountedTokens } from "./tokens.ts";
 
 /** What to simulate. */
-export type PlayRequest = Pick<Address, "subject" | "faults">;
+export type PlayRequest = Pick<Address, "story" | "deeds">;
 
 /** A run as plain data. */
 export interface PlayedRun {
   readonly trace: Trace;
-  /** The violations that the checkers found, the earliest first. */
-  readonly violations: readonly Violation[];
+  /** The rules that the checkers found violated. */
+  readonly broken: readonly Checker[];
   /** The faults of the scenario, in words. Those that the reader has added are the last ones. */
   readonly faults: readonly FaultInWords[];
-  /** The ttl of the clients' locks, in milliseconds. */
-  readonly ttlMs: number;
   /** The run in sentences: what happens, and why it matters. */
   readonly captions: readonly Caption[];
-  /** The events in words. Requests to several nodes at once are one line, and so are their equal replies. */
-  readonly lines: readonly TimelineLine[];
 }
 
 /** A fault in words. */
 export interface FaultInWords {
-  readonly kind: Fault["kind"];
-  /** When it strikes; undefined if it depends on a message, or lasts from the start. */
+  /** When it strikes; undefined if it depends on a message. */
   readonly atMs: number | undefined;
   readonly what: string;
 }
@@ -43,30 +31,30 @@ export interface FaultInWords {
 export type PlayReply = { readonly run: PlayedRun } | { readonly error: string };
 
 /** Simulates the scenario of an address. Never rejects. */
-export async function play(address: PlayRequest): Promise<PlayReply> {
+export async function play(request: PlayRequest): Promise<PlayReply> {
   try {
-    const scenario = await scenarioOf(address);
+    const scenario = scenarioOf(request);
     const run = await simulate(scenario, { trace: true });
     if (run.trace === undefined) throw new Error("the run has no trace");
-    const { trace, inWords } = namesFor(address.subject, run.trace);
-    const faults = (scenario.faults ?? []).map(faultInWords);
-    const violations = run.violations.map((violation) => ({ ...violation, what: inWords(violation.what) }));
-    const events = trace.events.filter(({ atMs }) => atMs <= trace.endedAtMs);
-    const lines = shownLines(timelineLines(events), trace).map((line) => ({ ...line, what: inWords(line.what) }));
-    const ttlMs = scenario.settings?.ttlMs ?? defaultTtlMs;
-    return { run: { trace, violations, faults, ttlMs, captions: captionsOf(trace), lines } };
+    const trace = withCountedTokens(run.trace);
+    const faults = (scenario.faults ?? []).map((fault) => {
+      return { atMs: "atMs" in fault ? fault.atMs : undefined, what: describeFault(fault) };
+    });
+    const broken = [...new Set(run.violations.map(({ checker }) => checker))];
+    return { run: { trace, broken, faults, captions: captionsOf(trace) } };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-const defaultTtlMs = 1000;
-
-/** A seed keeps the names that `pnpm simulate` prints. */
-function namesFor({ kind }: Subject, trace: Trace): ShortNames {
-  return kind === "seed" ? { trace, inWords: (text) => text } : shortNames(trace);
-}
-
-function faultInWords(fault: Fault): FaultInWords {
-  return { kind: fault.kind, atMs: "atMs" in fault ? fault.atMs : undefined, what: describeFault(fault) };
+/**
+ * Returns the scenario of an address. The deeds of the reader change nothing before the first of them.
+ *
+ * @throws {RangeError} if there is no such story, or a deed is impossible
+ */
+export function scenarioOf({ story, deeds }: PlayRequest): Scenario {
+  const scenario = Object.hasOwn(stories, story) ? stories[story] : undefined;
+  if (scenario === undefined) throw new RangeError(`there is no story "${story}"`);
+  const clients = scenario.clients.map(({ name }) => name);
+  return { ...scenario, faults: [...(scenario.faults ?? []), ...deeds.map((deed) => faultOf(deed, clients))] };
 }

@@ -1,17 +1,9 @@
-/** Lets the time of a recorded run pass. */
-import type { Sentence } from "./reading.ts";
+/** Lets the time of a recorded run pass: each sentence about it stays as long as reading it takes. */
+import type { Sentence } from "./captions.ts";
 import type { TimeScale } from "./time-scale.ts";
-
-/** How fast time runs. */
-export type PaceName = keyof typeof paces;
-
-/** The paces, by name: multiples of the one at which each sentence about the run stays as long as reading it takes. */
-export const paces = { slow: 0.4, "as you read": 1, fast: 4 };
 
 /** The run that plays. */
 export interface Playing {
-  /** The pace now. */
-  pace(): PaceName;
   /** The line of time. */
   scale(): TimeScale;
   /** The cursor, in milliseconds. */
@@ -35,14 +27,14 @@ export function prefersLessMotion(): boolean {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-function playFrames({ pace, scale, atMs, sentenceAt, move }: Playing): () => void {
+function playFrames({ scale, atMs, sentenceAt, move }: Playing): () => void {
   let previous: number | undefined;
   let frame = requestAnimationFrame(play);
   function play(now: number): void {
     const seconds = Math.min(longestFrameS, (now - (previous ?? now)) / 1000);
     previous = now;
     frame = requestAnimationFrame(play);
-    move(after(atMs(), seconds * paces[pace()]));
+    move(after(atMs(), seconds));
   }
   /** Returns the moment that comes after another one when a reader has read for so many seconds. */
   function after(ms: number, seconds: number): number {
@@ -56,11 +48,11 @@ function playFrames({ pace, scale, atMs, sentenceAt, move }: Playing): () => voi
   return () => cancelAnimationFrame(frame);
 }
 
-function playSentences({ pace, atMs, sentenceAt, move }: Playing): () => void {
+function playSentences({ atMs, sentenceAt, move }: Playing): () => void {
   let timer = setTimeout(play, 0);
   function play(): void {
     const { untilMs } = sentenceAt(atMs());
-    timer = setTimeout(play, (sentenceAt(untilMs).readingS / paces[pace()]) * 1000);
+    timer = setTimeout(play, sentenceAt(untilMs).readingS * 1000);
     move(untilMs);
   }
   return () => clearTimeout(timer);

@@ -1,23 +1,19 @@
 /** The state of the playground: which run is shown, and at which moment. */
 import { computed, onBeforeUnmount, onMounted, ref, shallowRef, watch } from "vue";
-import { type Address, readAddress, type Subject, wholeMicroseconds, writeAddress } from "./address.ts";
-import { type Caption, captionText } from "./captions.ts";
+import { type Address, type Deed, readAddress, writeAddress } from "./address.ts";
+import { captionText, sentenceAt } from "./captions.ts";
 import { describeMoment } from "./cards.ts";
-import type { PlayFault } from "./free-play.ts";
 import { momentAt, steps as stepsOf } from "./moment.ts";
 import type { PlayedRun } from "./play.ts";
-import { type PaceName, startPlaying } from "./player.ts";
-import { introOf, sentenceAt } from "./reading.ts";
+import { startPlaying } from "./player.ts";
 import { type Simulation, startSimulation } from "./simulator.ts";
 import { storyTexts } from "./story-texts.ts";
-import { lastIndexUpTo, timeScale } from "./time-scale.ts";
+import { timeScale } from "./time-scale.ts";
 
 /** How often the address of the page may change while time runs: browsers limit it. */
 const addressEveryMs = 500;
 
-const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id ?? "" }, faults: [], atMs: undefined };
-
-/** What the views show, and what the reader may do. Views change nothing but the pace. */
+/** What the views show, and what the reader may do. */
 export type Session = ReturnType<typeof useSession>;
 
 /**
@@ -28,8 +24,8 @@ export type Session = ReturnType<typeof useSession>;
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a composable is a list of functions that share its state
 export function useSession(story?: string) {
   /** The run that is asked for. */
-  const address = shallowRef<Address>(firstAddress);
-  /** Why the address of the page names no run, or why the run failed. */
+  const address = shallowRef<Address>(readAddress(""));
+  /** Why there is no run. */
   const error = ref<string>();
   /** The recorded run; undefined until it has been simulated. */
   const run = shallowRef<PlayedRun>();
@@ -37,8 +33,6 @@ export function useSession(story?: string) {
   const isBusy = ref(true);
   /** The cursor, in milliseconds. */
   const atMs = ref(0);
-  /** How fast time runs. */
-  const pace = ref<PaceName>("as you read");
   /** What screen readers say: each sentence while the run plays, and the picture after the reader has moved the cursor. */
   const said = ref("");
   /** The moments at which something happens. */
@@ -47,55 +41,42 @@ export function useSession(story?: string) {
   const scale = computed(() => timeScale(steps.value));
   /** The picture at the cursor. */
   const moment = computed(() => run.value && momentAt(run.value.trace, atMs.value));
-  const captions = computed<readonly Caption[]>(() => [
-    { fromMs: 0, text: introOf(address.value.subject) },
-    ...(run.value?.captions ?? []),
-  ]);
+  const captions = computed(() => {
+    const text = storyTexts.find(({ id }) => id === address.value.story)?.line ?? "";
+    return [{ fromMs: 0, text }, ...(run.value?.captions ?? [])];
+  });
   const captionNow = computed(() => captions.value.findLast(({ fromMs }) => fromMs <= atMs.value));
   /** The sentence at the cursor: what happens, and why it matters. */
   const caption = computed(() => (captionNow.value === undefined ? "" : captionText(captionNow.value, atMs.value)));
   const stopPlaying = shallowRef<() => void>();
   /** Whether time runs. */
   const isPlaying = computed(() => stopPlaying.value !== undefined);
-  const bar = addressBar(hashNow, load);
+  const bar = addressBar(() => writeAddress({ ...address.value, atMs: atMs.value }), load);
   let simulation: Simulation | undefined;
-  let unreadable: string | undefined;
 
   /** Simulates the run of an address, instead of one that is not shown yet. */
   async function simulate(wanted: Address): Promise<void> {
-    [address.value, isBusy.value, error.value, unreadable] = [wanted, true, undefined, undefined];
+    stop();
+    [address.value, isBusy.value, error.value] = [wanted, true, undefined];
     simulation?.end();
     simulation = startSimulation(wanted);
     try {
       const seen = await simulation.run;
       stop();
-      [run.value, isBusy.value] = [seen, false];
-      atMs.value = Math.min(wanted.atMs ?? 0, seen.trace.endedAtMs);
+      run.value = seen;
+      atMs.value = Math.min(wanted.atMs, seen.trace.endedAtMs);
     } catch (cause) {
-      fail(`The run failed: ${cause instanceof Error ? cause.message : cause}.`);
+      stop();
+      run.value = undefined;
+      error.value = `The run failed: ${cause instanceof Error ? cause.message : cause}.`;
     }
-  }
-
-  function fail(message: string): void {
-    stop();
-    [run.value, isBusy.value, error.value] = [undefined, false, message];
+    isBusy.value = false;
   }
 
   /** Shows what the address of the page names. */
   function load(hash: string): void {
-    stop();
     said.value = "";
-    const parsed = readAddress(hash);
-    if ("error" in parsed) {
-      simulation?.end();
-      unreadable = hash;
-      fail(parsed.error);
-    } else void simulate(parsed);
-  }
-
-  /** Returns what the address of the page should have after `#`: as it is, if it cannot be read. */
-  function hashNow(): string {
-    return unreadable ?? writeAddress({ ...address.value, atMs: atMs.value || undefined });
+    void simulate(readAddress(hash));
   }
 
   function stop(): void {
@@ -119,28 +100,23 @@ export function useSession(story?: string) {
     say();
   }
 
-  /** Moves the cursor to the next moments at which something happens, or the ones before. */
-  function step(by: number): void {
+  /** Moves the cursor to the next moment at which something happens, or to the one before. */
+  function step(by: 1 | -1): void {
     const list = steps.value;
-    const index = lastIndexUpTo(list, atMs.value);
-    const isBetween = atMs.value > (list[index] ?? 0);
-    seek(list[Math.min(Math.max(0, index + by + (by < 0 && isBetween ? 1 : 0)), list.length - 1)] ?? 0);
+    const next = by > 0 ? list.find((each) => each > atMs.value) : list.findLast((each) => each < atMs.value);
+    if (next !== undefined) seek(next);
   }
 
-  /** Shows another run from its start. */
-  function open(subject: Subject): void {
-    stop();
+  /** Shows a story from its start. */
+  function open(id: string): void {
     [atMs.value, said.value] = [0, ""];
-    void simulate({ subject, faults: [], atMs: undefined });
+    void simulate({ story: id, deeds: [], atMs: 0 });
     bar.push();
   }
 
-  /** Changes the faults that the reader has added. Resolves when the new run is shown. */
-  async function change(faults: readonly PlayFault[]): Promise<void> {
-    stop();
-    // The address keeps whole microseconds: the cursor moves to where the fault strikes.
-    atMs.value = wholeMicroseconds(atMs.value);
-    const simulated = simulate({ ...address.value, faults, atMs: atMs.value });
+  /** Changes what the reader has done. Resolves when the new run is shown. */
+  async function change(deeds: readonly Deed[]): Promise<void> {
+    const simulated = simulate({ ...address.value, deeds, atMs: atMs.value });
     bar.push();
     await simulated;
     say();
@@ -156,7 +132,6 @@ export function useSession(story?: string) {
     const end = run.value.trace.endedAtMs;
     if (atMs.value >= end) move(0);
     stopPlaying.value = startPlaying({
-      pace: () => pace.value,
       scale: () => scale.value,
       atMs: () => atMs.value,
       sentenceAt: (ms) => sentenceAt(captions.value, end, ms),
@@ -180,7 +155,7 @@ export function useSession(story?: string) {
     simulation?.end();
   });
   return {
-    ...{ address, error, run, isBusy, steps, scale, atMs, moment, caption, isPlaying, pace, said },
+    ...{ address, error, run, isBusy, steps, scale, atMs, moment, caption, isPlaying, said },
     ...{ open, change, seek, step, toggle },
   };
 }
@@ -192,27 +167,32 @@ export function useSession(story?: string) {
 function addressBar(hashNow: () => string, load: (hash: string) => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let path: string | undefined;
+  /** The last address that was read or written. */
+  let known: string | undefined;
+  // While the reader leaves, this page is still shown, and the address is already that of the next one.
+  const isHere = (): boolean => location.pathname === path;
   const stopTimer = (): void => {
     clearTimeout(timer);
     timer = undefined;
   };
-  // While the reader leaves, this page is still shown, and the address is already that of the next one.
-  const isHere = (): boolean => location.pathname === path;
   const follow = (): void => {
-    if (!isHere() || location.hash === hashNow()) return;
+    if (!isHere() || location.hash === known) return;
     stopTimer();
-    load(location.hash);
+    known = location.hash;
+    load(known);
   };
-  /** Writes the state now. */
+  /** Writes the state now. The router of the site keeps notes of its own in the browser's history. */
   const write = (): void => {
     stopTimer();
-    // The router of the site keeps its own notes in the state.
-    if (isHere() && location.hash !== hashNow()) history.replaceState(history.state, "", hashNow());
+    if (!isHere()) return;
+    known = hashNow();
+    history.replaceState(history.state, "", known);
   };
   return {
     /** Starts to follow. */
     listen(): void {
       path = location.pathname;
+      known = location.hash;
       window.addEventListener("popstate", follow);
       window.addEventListener("hashchange", follow);
     },
@@ -223,9 +203,10 @@ function addressBar(hashNow: () => string, load: (hash: string) => void) {
     /** Writes it as a new entry of the browser's history. */
     push(): void {
       stopTimer();
+      known = hashNow();
       const state = { scrollPosition: window.scrollY };
       history.replaceState(state, "");
-      history.pushState(state, "", hashNow());
+      history.pushState(state, "", known);
     },
     /** Stops to follow. */
     close(): void {

@@ -9,7 +9,7 @@ export interface Simulation {
 }
 
 /** Starts to simulate the scenario of an address. */
-export function startSimulation({ subject, faults }: PlayRequest): Simulation {
+export function startSimulation({ story, deeds }: PlayRequest): Simulation {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   const end = (): void => worker.terminate();
   const run = new Promise<PlayedRun>((resolve, reject) => {
@@ -23,6 +23,6 @@ export function startSimulation({ subject, faults }: PlayRequest): Simulation {
       reject(new Error(message || "the simulation could not be loaded"));
     });
   });
-  worker.postMessage({ subject, faults } satisfies PlayRequest);
+  worker.postMessage({ story, deeds } satisfies PlayRequest);
   return { run, end };
 }

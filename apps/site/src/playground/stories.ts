@@ -61,4 +61,8 @@ export const stories: Readonly<Record<string, Scenario>> = {
     [1, 2].map(() => Array.from({ length: 6 }, () => update({ afterMs: 20, thinkMs: 200, ttlMs: 400 }))),
     rollingRestart("ABCDE"),
   ),
+  free: scene(
+    [1, 2].map(() => Array.from({ length: 18 }, () => update({ afterMs: 10, thinkMs: 100, waitTimeoutMs: 3000 }))),
+    [],
+  ),
 };

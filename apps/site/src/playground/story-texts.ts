@@ -66,4 +66,9 @@ export const storyTexts: readonly StoryText[] = [
     title: "A rolling restart",
     line: "The nodes restart one by one, and the clients go on.",
   },
+  {
+    id: "free",
+    title: "Free play",
+    line: "Two clients take turns. Stop where you like, and break something with a button “Faults”.",
+  },
 ];

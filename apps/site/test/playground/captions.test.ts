@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { captionsOf, captionText } from "../../src/playground/captions.ts";
-import { introOf, sentenceAt } from "../../src/playground/reading.ts";
+import { readAddress } from "../../src/playground/address.ts";
+import { captionsOf, captionText, sentenceAt } from "../../src/playground/captions.ts";
+import { scenarioOf } from "../../src/playground/play.ts";
 import { storyTexts } from "../../src/playground/story-texts.ts";
-import { runOf } from "../support/runs.ts";
+import { runOf, traceOf } from "../support/runs.ts";
 
 /** The sentences of a run, each as it reads at its start. */
 async function told(hash: string): Promise<string[]> {
@@ -54,43 +55,38 @@ describe("captionsOf()", () => {
   });
 
   it("captionsOf() tells a write that a client does not send where its read was refused", async () => {
-    const sentences = await told("#story=node-clock&do=late:1:1:100");
-    expect(sentences.at(-1)).toBe(
+    const { faults = [], ...scenario } = scenarioOf(readAddress("#story=node-clock"));
+    const late = { kind: "late access", client: "client 1", access: 1, byMs: 100 } as const;
+    const captions = captionsOf(await traceOf({ ...scenario, faults: [...faults, late] }));
+    expect(captions.at(-1)?.text).toBe(
       "Client 1 writes. Without fencing, the update of client 2 is lost. " +
         "With fencing, it is not sent: the read was refused.",
     );
   });
 
-  it("captionsOf() tells the faults of the reader", async () => {
-    const sentences = await told("#play=&do=kill:1:50,cut:2:A:100:500:both,pause:2:700:100,clock:2:900:50");
-    expect(sentences).toContain("Client 1 crashes. Its claims expire in 963 ms.");
-    expect(sentences).toContain("Messages between client 2 and A are lost.");
-    expect(sentences).toContain("Client 2 is paused: none of its code runs.");
-    expect(sentences).toContain("The clock of client 2 is set forward by 50 ms. Its lock ends earlier.");
-  });
-
-  it("captionsOf() tells a run that the simulation has drawn, in order", async () => {
-    const times = captionsOf((await runOf("#lock-breaking=10")).trace).map(({ fromMs }) => fromMs);
-    expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
-    expect((await told("#lock-breaking=10")).join()).not.toMatch(/NaN|Infinity|undefined|\{/);
+  it("captionsOf() tells what the reader does", async () => {
+    const deeds = ["crash client 2 50", "cut-1 A 100", "pause client 1 700", "clock-forward client 1 900"];
+    const sentences = await told(`#story=free&${deeds.map((deed) => `do=${deed}`).join("&")}`);
+    expect(sentences).toContain("Client 2 crashes. Its claims expire in 963 ms.");
+    expect(sentences).toContain("Messages between client 1 and A are lost.");
+    expect(sentences).toContain("Client 1 is paused: none of its code runs.");
+    expect(sentences).toContain("The clock of client 1 is set forward by 1000 ms. Its lock ends earlier.");
+    expect(sentences.join()).not.toMatch(/NaN|Infinity|undefined|\{/);
   });
 });
 
 describe("sentenceAt()", () => {
-  it.each(storyTexts.map(({ id }) => [id] as const))(
-    "sentenceAt() leaves time to read each sentence of %s",
-    async (id) => {
-      const { trace, captions: after } = await runOf(`#story=${id}`);
-      const captions = [{ fromMs: 0, text: introOf({ kind: "story", id }) }, ...after];
-      const sentences = captions.map(({ fromMs }) => sentenceAt(captions, trace.endedAtMs, fromMs));
-      for (const [index, { fromMs, text }] of captions.entries()) {
-        const next = captions[index + 1]?.fromMs ?? trace.endedAtMs;
-        expect(sentences[index]).toMatchObject({ fromMs, untilMs: next });
-        if (index > 0 && index < captions.length - 1)
-          expect(text.length / (sentences[index]?.readingS ?? 0), text).toBeLessThan(20.01);
-      }
-      const readingS = sentences.reduce((sum, sentence) => sum + sentence.readingS, 0);
-      if (id === storyTexts[0]?.id) expect(readingS).toBeLessThan(20);
-    },
-  );
+  it.each(storyTexts)("sentenceAt() leaves time to read each sentence of $id", async ({ id, line }) => {
+    const { trace, captions: after } = await runOf(`#story=${id}`);
+    const captions = [{ fromMs: 0, text: line }, ...after];
+    const sentences = captions.map(({ fromMs }) => sentenceAt(captions, trace.endedAtMs, fromMs));
+    for (const [index, { fromMs, text }] of captions.entries()) {
+      const next = captions[index + 1]?.fromMs ?? trace.endedAtMs;
+      expect(sentences[index]).toMatchObject({ fromMs, untilMs: next });
+      if (index > 0 && index < captions.length - 1)
+        expect(text.length / (sentences[index]?.readingS ?? 0), text).toBeLessThan(20.01);
+    }
+    const readingS = sentences.reduce((sum, sentence) => sum + sentence.readingS, 0);
+    if (id === storyTexts[0]?.id) expect(readingS).toBeLessThan(20);
+  });
 });

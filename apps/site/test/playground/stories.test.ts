@@ -20,6 +20,7 @@ const ends: readonly [id: string, locks: number, broken: readonly Checker[], los
   ["restart-guard", 2, [], []],
   ["split-vote", 3, [], []],
   ["rolling-restart", 12, [], []],
+  ["free", 36, [], []],
 ];
 
 describe("stories", () => {

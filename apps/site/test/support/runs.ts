@@ -1,16 +1,7 @@
 /** What tests of the playground without a browser share: runs, by their addresses. */
 import { type Scenario, simulate, type Trace } from "@holdfast/simulation";
-import { type Address, readAddress } from "../../src/playground/address.ts";
-import type { PlayFault } from "../../src/playground/free-play.ts";
-import { type PlayedRun, play } from "../../src/playground/play.ts";
-import { scenarioOf } from "../../src/playground/scenario-of.ts";
-
-/** Reads an address that is not wrong. */
-export function addressOf(hash: string): Address {
-  const address = readAddress(hash);
-  if ("error" in address) throw new Error(address.error);
-  return address;
-}
+import { readAddress } from "../../src/playground/address.ts";
+import { type PlayedRun, play, scenarioOf } from "../../src/playground/play.ts";
 
 const runs = new Map<string, Promise<PlayedRun>>();
 
@@ -22,20 +13,15 @@ export function runOf(hash: string): Promise<PlayedRun> {
 }
 
 async function played(hash: string): Promise<PlayedRun> {
-  const reply = await play(addressOf(hash));
+  const reply = await play(readAddress(hash));
   if ("error" in reply) throw new Error(reply.error);
   return reply.run;
 }
 
 /** Returns what the simulation records of a scenario, or of that of an address. */
 export async function traceOf(scenario: Scenario | string): Promise<Trace> {
-  const given = typeof scenario === "string" ? await scenarioOf(addressOf(scenario)) : scenario;
+  const given = typeof scenario === "string" ? scenarioOf(readAddress(scenario)) : scenario;
   const { trace } = await simulate(given, { trace: true });
   if (trace === undefined) throw new Error("there is no trace");
   return trace;
-}
-
-/** Returns the faults that these words of an address name: `crash:C:50:ever:kept`. */
-export function faultsOf(...words: readonly string[]): readonly PlayFault[] {
-  return words.length === 0 ? [] : addressOf(`#play=&do=${words.join(",")}`).faults;
 }
