@@ -1,6 +1,6 @@
 /** A run in sentences: what happens at each moment, and why it matters. */
 import type { AccessTrace, LeaseTrace, OutageTrace, StorageKind, Trace } from "@holdfast/simulation";
-import { conflict, isDuring } from "./truth.ts";
+import { isDuring, neededOf } from "./truth.ts";
 import { capitalized, listed, ms, storagePlaces, storagesToShow } from "./words.ts";
 
 /** A sentence that holds from a moment until the next one. */
@@ -47,24 +47,20 @@ function validUntilMs({ validity }: LeaseTrace, atMs: number): number {
   return validity.findLast((each) => each.atMs <= atMs)?.untilMs ?? atMs;
 }
 
-function calls({ calls: all, leases: held, quorums, nodes }: Trace): Caption[] {
-  const needed = quorums[0]?.[0]?.needed ?? 0;
-  return firstOfEach(all).map(({ client, resources, fromMs }) => {
-    const holder = held.find(
-      (lease) => isDuring(lease, fromMs) && conflict(lease, { client, resources, mode: "exclusive" }),
-    );
+function calls(trace: Trace): Caption[] {
+  return firstOfEach(trace.calls).map(({ client, fromMs }) => {
+    const holder = trace.leases.find((lease) => lease.client !== client && isDuring(lease, fromMs));
     const text =
       holder === undefined
-        ? `${capitalized(client)} asks ${nodes.length} nodes for the lock. It needs ${needed}.`
+        ? `${capitalized(client)} asks ${trace.nodes.length} nodes for the lock. It needs ${neededOf(trace)}.`
         : `${capitalized(client)} wants the lock that ${holder.client} has.`;
     return { fromMs, text };
   });
 }
 
 function leases({ leases: all }: Trace): Caption[] {
-  return all.map((lease, index) => {
-    const { client, fence, fromMs } = lease;
-    const isShared = all.some((other) => isDuring(other, fromMs) && conflict(other, lease));
+  return all.map(({ client, fence, fromMs }, index) => {
+    const isShared = all.some((other) => other.client !== client && isDuring(other, fromMs));
     const isHigher = all.slice(0, index).every((other) => other.fence < fence);
     const who = capitalized(client);
     if (isShared) return { fromMs, text: `${who} gets the lock, too, with token ${fence}.` };

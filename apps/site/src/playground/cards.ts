@@ -4,45 +4,32 @@ import { capitalized, counted, listed, ms, storageNames } from "./words.ts";
 
 /** The words on the card of a client: what it believes, beside the truth. */
 export interface ClientWords {
-  readonly state: "runs" | "paused" | "crashed";
   readonly believes: string;
   readonly truth: string;
-  /** Whether it is right to believe that it has a lock; undefined if it believes no such thing. */
+  /** Whether it is right to believe that it has the lock; undefined if it believes no such thing. */
   readonly verdict: string | undefined;
-  /** Whether it is wrong: too few nodes keep its claim, or another client has the lock, too. */
+  /** Whether it is wrong: too few nodes keep its claims, or another client has the lock, too. */
   readonly isWrong: boolean;
-  /** Its lock that the card is about: one that it has lost, if there is one. */
-  readonly lock: LockMoment | undefined;
 }
 
 /** Returns the words on the card of a client. */
-export function clientWords(client: ClientMoment, { nodes }: Moment): ClientWords {
-  const { name, pausedUntilMs, locks, unread } = client;
-  const wrong = locks.find(({ hasMajority, rivals }) => !hasMajority || rivals.length > 0);
-  const lock = wrong ?? locks[0];
-  const claimed = nodes.filter(({ claims }) => claims.some((claim) => claim.client === name)).length;
-  const kept = lock?.nodes.length ?? claimed;
-  const claim = lock === undefined && kept === 0 ? "no claim" : `claim on ${kept} of ${nodes.length} nodes`;
+export function clientWords({ state, waits, lock, claims, unread }: ClientMoment, { nodes }: Moment): ClientWords {
+  const claim = lock === undefined && claims === 0 ? "no claim" : `claim on ${claims} of ${nodes.length} nodes`;
+  const truth = `${claim}${unread === 0 ? "" : `; ${counted(unread, "unread message")}`}`;
+  if (lock === undefined) {
+    const believes = state === "crashed" ? "nothing" : waits ? "waits for the lock" : "has no lock";
+    return { believes, truth, verdict: undefined, isWrong: false };
+  }
   return {
-    state: client.state === "crashed" ? "crashed" : pausedUntilMs === undefined ? "runs" : "paused",
-    believes: beliefOf(client, lock),
-    truth: `${claim}${unread === 0 ? "" : `; ${counted(unread, "unread message")}`}`,
-    verdict: lock && verdictOf(lock),
-    isWrong: wrong !== undefined,
-    lock,
+    believes: `holds, token ${lock.fence}, ${Math.round(lock.remainingMs)} ms left`,
+    truth,
+    verdict: verdictOf(lock),
+    isWrong: !lock.isKept || lock.rivals.length > 0,
   };
 }
 
-function beliefOf({ locks, state, waitsFor }: ClientMoment, lock: LockMoment | undefined): string {
-  if (state === "crashed") return "nothing";
-  if (lock === undefined) return waitsFor.length === 0 ? "has no lock" : `waits for ${waitsFor.join(", ")}`;
-  const { remainingMs, fence, mode } = lock;
-  const more = locks.length === 1 ? "" : `, and ${locks.length - 1} more`;
-  return `holds${mode === "shared" ? " a shared lock" : ""}, token ${fence}, ${Math.round(remainingMs)} ms left${more}`;
-}
-
-function verdictOf({ hasMajority, rivals }: LockMoment): string {
-  if (!hasMajority) return "Wrong: the lock is lost";
+function verdictOf({ isKept, rivals }: LockMoment): string {
+  if (!isKept) return "Wrong: the lock is lost";
   const believe = rivals.length === 1 ? "believes" : "believe";
   return rivals.length === 0 ? "Right" : `Not alone: ${listed(rivals)} ${believe} it, too`;
 }
@@ -69,8 +56,8 @@ export function describeMoment(moment: Moment): string {
   return [
     `At ${Math.round(moment.atMs)} milliseconds.`,
     ...moment.clients.map((client) => {
-      const { state, believes, truth, verdict = "" } = clientWords(client, moment);
-      const who = [capitalized(client.name), state, clockOf(client)].filter(Boolean).join(", ");
+      const { believes, truth, verdict = "" } = clientWords(client, moment);
+      const who = [capitalized(client.name), client.state, clockOf(client)].filter(Boolean).join(", ");
       return `${who}. Believes: ${believes}. Truth: ${truth}.${verdict && ` ${verdict}.`}`;
     }),
     ...moment.nodes

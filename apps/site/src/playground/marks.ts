@@ -53,8 +53,8 @@ export function marksOf(trace: Trace): readonly Mark[] {
         ...uncovered(lease, own).map((span) => ({ ...span, lane: client, bar: { ...bar, look: "wrong" } })),
       ];
     }),
-    ...trace.pauses.map(({ client, fromMs, untilMs, isSuspension }) => {
-      const label = { base: 37, text: isSuspension ? "sleeps" : "paused", look: "" };
+    ...trace.pauses.map(({ client, fromMs, untilMs }) => {
+      const label = { base: 37, text: "paused", look: "" };
       return { lane: client, fromMs, untilMs, bar: { top: 1, height: 38, look: "pause" }, label };
     }),
     ...trace.deaths.map(({ client, atMs }) => {

@@ -7,10 +7,13 @@ import type {
   StorageKind,
   Trace,
 } from "@holdfast/simulation";
-import { conflict, isDuring } from "./truth.ts";
+import { isDuring, neededOf, type Span } from "./truth.ts";
 import { storagesToShow } from "./words.ts";
 
-/** Everything that a picture of a run shows at one moment. Durations are in milliseconds. */
+/**
+ * Everything that a picture of a run shows at one moment. Durations are in milliseconds. All clients of a story want the same
+ * lock, and each has one worker.
+ */
 export interface Moment {
   /** The moment of true time. */
   readonly atMs: number;
@@ -20,8 +23,6 @@ export interface Moment {
   readonly messages: readonly MessageMoment[];
   /** The storages to show. */
   readonly storages: readonly StorageMoment[];
-  /** The links that lose messages. */
-  readonly cuts: readonly Cut[];
 }
 
 /** The clock of a client or node. */
@@ -35,42 +36,36 @@ export interface NodeMoment extends ClockMoment {
   readonly name: string;
   /** `guarded`: it is up, and does not vote yet, because it may have forgotten claims. */
   readonly state: "up" | "down" | "guarded";
-  /** The claims in force. A node that is down keeps them unless it has lost its memory. */
-  readonly claims: readonly ClaimMoment[];
-  /** The fence counter of each resource that has one. */
-  readonly counters: readonly { readonly resource: string; readonly counter: number }[];
-}
-
-/** A claim in force. */
-export interface ClaimMoment extends Pick<ClaimTrace, "resource" | "attempt" | "client"> {
-  /** How long until it expires. */
-  readonly remainingMs: number;
+  /** The claim in force. A node that is down keeps it unless it has lost its memory. */
+  readonly claim: { readonly client: string; readonly remainingMs: number } | undefined;
+  /** The fence counter. */
+  readonly counter: number;
+  /** The clients whose messages are lost. */
+  readonly cutFrom: readonly string[];
 }
 
 /** A client at one moment. */
 export interface ClientMoment extends ClockMoment {
   readonly name: string;
-  /** `holding`: it has a lock in its own view. `waiting`: it calls for one, and has none. */
-  readonly state: "idle" | "waiting" | "holding" | "crashed";
-  /** When its pause ends; undefined if it is not paused. */
-  readonly pausedUntilMs: number | undefined;
-  /** The resources that it waits for. */
-  readonly waitsFor: readonly string[];
-  /** Its locks, as it sees them. */
-  readonly locks: readonly LockMoment[];
+  readonly state: "runs" | "paused" | "crashed";
+  /** Whether it calls for the lock. */
+  readonly waits: boolean;
+  /** On how many nodes the claim of its lock is in force, or any claim of it if it has no lock. */
+  readonly claims: number;
+  /** Its lock, if it has one in its own view. */
+  readonly lock: LockMoment | undefined;
   /** How many messages have arrived that it has not read, as it is paused. */
   readonly unread: number;
 }
 
 /** A lock of a client: what the client believes, and the truth. */
-export interface LockMoment extends Pick<LeaseTrace, "attempt" | "resources" | "fence" | "mode"> {
+export interface LockMoment {
+  readonly fence: number;
   /** How long it is valid by the client's clocks; 0 if it is not valid any more, and the client has not noticed. */
   readonly remainingMs: number;
-  /** The nodes on which its claim is in force on all its resources. */
-  readonly nodes: readonly string[];
-  /** Whether these are a majority of the nodes: a quorum of each set of nodes of which the lock needs one. */
-  readonly hasMajority: boolean;
-  /** The clients that hold locks that this one excludes, in their own view. */
+  /** Whether its claims are in force on enough nodes. */
+  readonly isKept: boolean;
+  /** The other clients that have the lock in their own view. */
   readonly rivals: readonly string[];
 }
 
@@ -80,40 +75,26 @@ export interface MessageMoment extends Omit<MessageTrace, "readAtMs"> {
   readonly progress: number;
 }
 
-/** A storage at one moment. */
+/** A storage at one moment. Its value is a counter: each update is to add 1 to the value that its client has read. */
 export interface StorageMoment {
   readonly kind: StorageKind;
-  /** The value of each resource, in the order of the trace. */
-  readonly values: readonly StoredValue[];
+  readonly value: number;
+  /** The client that wrote it; undefined before the first write. */
+  readonly writer: string | undefined;
+  /** The highest token that it has accepted; 0 if none, or if it does not check tokens. */
+  readonly highest: number;
   /** How many writes it has accepted. */
   readonly updates: number;
-  /** How many of them are not in the values, because a write that had not read them replaced them. */
+  /** How many of them are not in the value, because a write that had not read them replaced them. */
   readonly lostUpdates: number;
   /** How many reads and writes it has refused. */
   readonly refusals: number;
 }
 
-/** A value in a storage. */
-export interface StoredValue {
-  readonly resource: string;
-  /** A counter: each update is to add 1 to the value that its client has read. */
-  readonly value: number;
-  /** The attempt that wrote it; undefined before the first write. */
-  readonly writtenBy: string | undefined;
-  /** The highest token that the storage has accepted; 0 if none, or if it does not check tokens. */
-  readonly highest: number;
-}
-
-/** A link that loses messages: there is one for each link. */
-export interface Cut {
-  readonly client: string;
-  readonly node: string;
-  readonly part: "requests" | "replies" | "both";
-}
-
 /** Returns what a picture shows at a moment, from 0 to `trace.endedAtMs`. Depends on nothing else. */
 export function momentAt(trace: Trace, atMs: number): Moment {
-  const now = nowIn(trace, atMs);
+  const claims = trace.claims.filter((claim) => isDuring(claim, atMs) && leftMs(claim.expiries, atMs) > 0);
+  const now: Now = { trace, atMs, claims, leases: trace.leases.filter((lease) => isDuring(lease, atMs)) };
   return {
     atMs,
     nodes: trace.nodes.map((name) => nodeAt(now, name)),
@@ -125,7 +106,6 @@ export function momentAt(trace: Trace, atMs: number): Moment {
         return { ...message, progress: (atMs - sentAtMs) / (arrivesAtMs - sentAtMs) };
       }),
     storages: storagesAt(trace, atMs),
-    cuts: cutsAt(trace, atMs),
   };
 }
 
@@ -135,30 +115,14 @@ interface Now {
   readonly atMs: number;
   readonly claims: readonly ClaimTrace[];
   readonly leases: readonly LeaseTrace[];
-  /** The messages that clients have not read since their arrival. Those that crash during a pause never read them. */
-  readonly unread: readonly MessageTrace[];
-}
-
-function nowIn(trace: Trace, atMs: number): Now {
-  const claims = trace.claims.filter((claim) => isDuring(claim, atMs) && leftMs(claim.expiries, atMs) > 0);
-  const unread = trace.messages.filter(
-    ({ part, isLost, arrivesAtMs, readAtMs = Infinity }) =>
-      arrivesAtMs <= atMs && atMs < readAtMs && part !== "request" && !isLost,
-  );
-  return { trace, atMs, claims, leases: trace.leases.filter((lease) => isDuring(lease, atMs)), unread };
-}
-
-/** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
-function lastAt<T extends { readonly atMs: number }>(items: readonly T[], atMs: number): T | undefined {
-  return items.findLast((item) => item.atMs <= atMs);
 }
 
 /** Returns the time left until the expiry that is known at a moment. */
 function leftMs(expiries: readonly Expiry[], atMs: number): number {
-  return Math.max(0, (lastAt(expiries, atMs)?.untilMs ?? atMs) - atMs);
+  return Math.max(0, (expiries.findLast((each) => each.atMs <= atMs)?.untilMs ?? atMs) - atMs);
 }
 
-function clockAt({ trace, atMs }: Now, name: string): ClockMoment {
+function clockAt({ trace, atMs }: Pick<Now, "trace" | "atMs">, name: string): ClockMoment {
   const clock = trace.clocks.findLast((each) => each.of === name && each.atMs <= atMs);
   return { clockAheadMs: clock === undefined ? 0 : clock.offsetMs + (clock.rate - 1) * atMs };
 }
@@ -169,100 +133,68 @@ function nodeAt(now: Now, name: string): NodeMoment {
   const upAtMs = Math.max(0, ...outages.map(({ untilMs }) => untilMs));
   // A node that loses its memory again starts with a guard of its own, or without one.
   const votesFromMs = outages.findLast(({ memory }) => memory === "lost")?.votesFromMs ?? 0;
-  const changes = trace.counters.filter(({ node }) => node === name);
-  const counters = trace.resources.map((resource) => {
-    const ofResource = changes.filter((change) => change.resource === resource);
-    return { resource, counter: lastAt(ofResource, atMs)?.counter ?? 0 };
-  });
+  const claim = now.claims.find(({ node }) => node === name);
+  const cuts = trace.partitions.filter((cut) => cut.nodes.includes(name) && isDuring(cut, atMs));
   return {
     name,
     state: atMs < upAtMs ? "down" : atMs < votesFromMs ? "guarded" : "up",
-    claims: now.claims
-      .filter(({ node }) => node === name)
-      .map(({ resource, attempt, client, expiries }) => {
-        return { resource, attempt, client, remainingMs: leftMs(expiries, atMs) };
-      }),
-    counters: counters.filter(({ counter }) => counter > 0),
+    claim: claim && { client: claim.client, remainingMs: leftMs(claim.expiries, atMs) },
+    counter: trace.counters.findLast((each) => each.node === name && each.atMs <= atMs)?.counter ?? 0,
+    cutFrom: cuts.flatMap(({ clients }) => clients),
     ...clockAt(now, name),
   };
 }
 
-function clientAt(now: Now, name: string): ClientMoment {
-  const { trace, atMs } = now;
+function clientAt({ trace, atMs, ...now }: Now, name: string): ClientMoment {
   const isOwn = ({ client }: { readonly client: string }): boolean => client === name;
-  const clock = clockAt(now, name);
-  if (trace.deaths.some((death) => isOwn(death) && death.atMs <= atMs)) {
-    return { name, state: "crashed", pausedUntilMs: undefined, waitsFor: [], locks: [], unread: 0, ...clock };
-  }
-  const locks = now.leases.filter(isOwn).map((lease) => lockAt(now, lease));
-  const waits = trace.calls.filter((call) => isOwn(call) && isDuring(call, atMs));
-  const pauses = trace.pauses.filter((pause) => isOwn(pause) && isDuring(pause, atMs));
+  const isOwnNow = (span: Span & { readonly client: string }): boolean => isOwn(span) && isDuring(span, atMs);
+  const hasCrashed = trace.deaths.some((death) => isOwn(death) && death.atMs <= atMs);
+  const lease = hasCrashed ? undefined : now.leases.find(isOwn);
+  const claims = now.claims.filter((claim) => isOwn(claim) && claim.attempt === (lease ?? claim).attempt).length;
+  const unread = trace.messages.filter(
+    ({ to, part, isLost, arrivesAtMs, readAtMs = Infinity }) =>
+      to === name && part !== "request" && !isLost && arrivesAtMs <= atMs && atMs < readAtMs,
+  );
   return {
     name,
-    state: locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
-    pausedUntilMs: pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
-    waitsFor: [...new Set(waits.flatMap(({ resources }) => resources))],
-    locks,
-    unread: now.unread.filter(({ to }) => to === name).length,
-    ...clock,
+    state: hasCrashed ? "crashed" : trace.pauses.some(isOwnNow) ? "paused" : "runs",
+    waits: trace.calls.some(isOwnNow),
+    claims,
+    lock: lease && {
+      fence: lease.fence,
+      remainingMs: leftMs(lease.validity, atMs),
+      isKept: claims >= neededOf(trace),
+      rivals: now.leases.filter((other) => !isOwn(other)).map(({ client }) => client),
+    },
+    unread: hasCrashed ? 0 : unread.length,
+    ...clockAt({ trace, atMs }, name),
   };
-}
-
-function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMoment {
-  const { attempt, resources, fence, mode, validity, epoch } = lease;
-  const quorums = trace.quorums[epoch - 1] ?? [];
-  const own = claims.filter((claim) => claim.attempt === attempt);
-  const isOn = (node: string, resource: string): boolean =>
-    own.some((claim) => claim.node === node && claim.resource === resource);
-  const nodes = trace.nodes.filter((node) => resources.every((resource) => isOn(node, resource)));
-  return {
-    ...{ attempt, resources, fence, mode, nodes, remainingMs: leftMs(validity, atMs) },
-    hasMajority: quorums.every((quorum) => quorum.nodes.filter((node) => nodes.includes(node)).length >= quorum.needed),
-    rivals: trace.clients.filter((other) => leases.some((each) => each.client === other && conflict(each, lease))),
-  };
-}
-
-function cutsAt({ partitions }: Trace, atMs: number): Cut[] {
-  const cuts = new Map<string, Cut>();
-  for (const { clients, nodes, part } of partitions.filter((partition) => isDuring(partition, atMs))) {
-    for (const [client, node] of clients.flatMap((each) => nodes.map((node) => [each, node] as const))) {
-      const other = cuts.get(`${client} ${node}`)?.part ?? part;
-      cuts.set(`${client} ${node}`, { client, node, part: other === part ? part : "both" });
-    }
-  }
-  return [...cuts.values()];
 }
 
 function storagesAt(trace: Trace, atMs: number): StorageMoment[] {
   const arrived = trace.accesses.filter(({ arrivesAtMs }) => arrivesAtMs <= atMs);
   const sorted = arrived.sort((a, b) => a.arrivesAtMs - b.arrivesAtMs);
-  return storagesToShow(trace).map((kind) => storageAfter(kind, sorted, trace.resources));
+  return storagesToShow(trace).map((kind) => storageAfter(kind, sorted));
 }
 
 /** Returns a storage after these accesses. */
-function storageAfter(
-  kind: StorageKind,
-  accesses: readonly AccessTrace[],
-  resources: readonly string[],
-): StorageMoment {
-  const values = new Map<string, StoredValue>();
-  for (const resource of resources) values.set(resource, { resource, value: 0, writtenBy: undefined, highest: 0 });
+function storageAfter(kind: StorageKind, accesses: readonly AccessTrace[]): StorageMoment {
   /** The counter that each attempt has read last. */
   const read = new Map<string, number>();
-  let [updates, refusals] = [0, 0];
-  for (const { resource, attempt, kind: action, results } of accesses) {
-    const { outcome = "skipped", highest = 0, writtenBy } = results?.[kind] ?? {};
-    if (outcome === "refused") refusals += 1;
-    if (outcome !== "accepted") continue;
-    let value = values.get(resource)?.value ?? 0;
+  let [value, highest, updates, refusals] = [0, 0, 0, 0];
+  let writer: string | undefined;
+  for (const { attempt, client, kind: action, results } of accesses) {
+    const result = results?.[kind];
+    if (result?.outcome === "refused") refusals += 1;
+    if (result?.outcome !== "accepted") continue;
+    highest = result.highest;
     if (action === "write") {
       updates += 1;
-      value = (read.get(`${attempt} ${resource}`) ?? 0) + 1;
-    } else read.set(`${attempt} ${resource}`, value);
-    values.set(resource, { resource, value, writtenBy, highest });
+      value = (read.get(attempt) ?? 0) + 1;
+      writer = client;
+    } else read.set(attempt, value);
   }
-  const kept = [...values.values()].reduce((sum, { value }) => sum + value, 0);
-  return { kind, values: [...values.values()], updates, lostUpdates: updates - kept, refusals };
+  return { kind, value, writer, highest, updates, lostUpdates: updates - value, refusals };
 }
 
 /** Returns the moments at which something happens, sorted, from 0 to `trace.endedAtMs`, both included. */

@@ -111,9 +111,7 @@ interface CardProps {
 }
 
 function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node: NodeMoment }): VNode {
-  const { name, state, claims, counters } = node;
-  const claim = claims[0];
-  const counter = counters.find(({ resource }) => resource === (claim?.resource ?? trace.resources[0]))?.counter ?? 0;
+  const { name, state, claim, counter } = node;
   return (
     <article class={["card node", `is-${state}`]} aria-label={`Node ${name}`} data-place={name} data-node={name}>
       <div class="head">
@@ -125,15 +123,14 @@ function NodeCard({ node, trace, isTarget, choose }: CardProps & { readonly node
       </div>
       <dl>
         <dt>claim</dt>
-        <dd data-claim={claim?.client ?? ""} class={claim && `hue-${hueOf(claim.client, trace)}`}>
+        <dd class={claim && `hue-${hueOf(claim.client, trace)}`}>
           {/* Names of clients are long for the narrow cards of nodes. */}
           {claim ? <b class="of">{claim.client.replace(/^client /, "client\u00A0")}</b> : "free"}
-          {claims.length > 1 && ` +${claims.length - 1}`}
         </dd>
         <dt>ends in</dt>
         <dd>{claim ? ms(Math.round(claim.remainingMs)) : "–"}</dd>
         <dt class="short">token</dt>
-        <dd data-counter={counter}>{counter}</dd>
+        <dd>{counter}</dd>
         <WrongClock clock={node} />
       </dl>
     </article>
@@ -146,8 +143,8 @@ interface ClientProps extends CardProps {
 }
 
 function ClientCard({ client, moment, trace, isTarget, choose }: ClientProps): VNode {
-  const { name } = client;
-  const { state, believes, truth, verdict, isWrong, lock } = clientWords(client, moment);
+  const { name, state } = client;
+  const { believes, truth, verdict, isWrong } = clientWords(client, moment);
   return (
     <article
       class={["card client", `hue-${hueOf(name, trace)}`, `is-${state}`, { "is-wrong": isWrong }]}
@@ -165,7 +162,7 @@ function ClientCard({ client, moment, trace, isTarget, choose }: ClientProps): V
       </div>
       <dl>
         <dt>Believes</dt>
-        <dd data-believes={lock ? "holds" : ""}>{believes}</dd>
+        <dd>{believes}</dd>
         <dt>Truth</dt>
         <dd data-truth>{truth}</dd>
         <WrongClock clock={client} />
@@ -223,8 +220,7 @@ interface StorageProps {
 }
 
 function StorageCard({ storage, trace }: StorageProps): VNode {
-  const { kind, values, updates, lostUpdates, refusals } = storage;
-  const writerOf = (attempt: string | undefined) => trace.leases.find((lease) => lease.attempt === attempt)?.client;
+  const { kind, value, writer, highest, updates, lostUpdates, refusals } = storage;
   return (
     <article
       class={["card storage", { "has-lost": lostUpdates > 0 }]}
@@ -240,22 +236,17 @@ function StorageCard({ storage, trace }: StorageProps): VNode {
       </div>
       <dl>
         <dt>Value</dt>
-        <dd>
-          {values.map(({ resource, value, writtenBy }) => (
-            <div key={resource} class={`hue-${hueOf(writerOf(writtenBy), trace)}`}>
-              {values.length > 1 && `${resource} `}
-              {value}
-              {writtenBy !== undefined && (
-                <>
-                  {", by "}
-                  <b class="of">{writerOf(writtenBy)}</b>
-                </>
-              )}
-            </div>
-          ))}
+        <dd class={`hue-${hueOf(writer, trace)}`}>
+          {value}
+          {writer !== undefined && (
+            <>
+              {", by "}
+              <b class="of">{writer}</b>
+            </>
+          )}
         </dd>
         <dt>Token</dt>
-        <dd>{kind === "checks nothing" ? "not checked" : Math.max(0, ...values.map(({ highest }) => highest))}</dd>
+        <dd>{kind === "checks nothing" ? "not checked" : highest}</dd>
       </dl>
       <Verdict isBad={lostUpdates > 0} text={lossOf(storage)} />
     </article>
@@ -292,11 +283,10 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
   return (
     <svg class={["traffic", { crowded: moment.messages.length > mostWords }]} aria-hidden="true">
       {trace.clients.flatMap((client) => [
-        ...trace.nodes.map((node) => {
-          const cut = moment.cuts.find((other) => other.client === client && other.node === node);
-          return <Link key={`${client} ${node}`} ends={link(client, node)} cut={cut?.part} />;
-        }),
-        ...kinds.map((kind) => <Link key={`${client} ${kind}`} ends={toStorage(client, kind)} cut={undefined} />),
+        ...moment.nodes.map(({ name, cutFrom }) => (
+          <Link key={`${client} ${name}`} ends={link(client, name)} isCut={cutFrom.includes(client)} />
+        )),
+        ...kinds.map((kind) => <Link key={`${client} ${kind}`} ends={toStorage(client, kind)} isCut={false} />),
       ])}
       {moment.messages.map((message) => {
         const { id, part, from, to, isLost, progress } = message;
@@ -362,17 +352,17 @@ function Dot({ at: [x, y], kind, sign, word, isRound }: DotProps): VNode {
 
 interface LinkProps {
   readonly ends: readonly [Point, Point];
-  readonly cut: "requests" | "replies" | "both" | undefined;
+  readonly isCut: boolean;
 }
 
-function Link({ ends: [start, end], cut }: LinkProps): VNode {
+function Link({ ends: [start, end], isCut }: LinkProps): VNode {
   const middle = between(start, end, 0.5);
   return (
-    <g class={["link", { cut }]}>
+    <g class={["link", { cut: isCut }]}>
       <line x1={start[0]} y1={start[1]} x2={end[0]} y2={end[1]} />
-      {cut && (
+      {isCut && (
         <text class="sign" x={middle[0]} y={middle[1]}>
-          {cut === "both" ? "✕" : cut === "requests" ? "✕↑" : "✕↓"}
+          ✕
         </text>
       )}
     </g>
