@@ -120,104 +120,16 @@ const trials: Readonly<Record<string, Readonly<Record<string, Trial>>>> = {
     },
   },
   "modes-scheduling": {
-    async "request() grants no lock of a name while an exclusive one is held"(locks, name) {
-      const holder = await holding(locks, name);
-      equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, false]);
-      await holder.finish();
-      equal(await isFree(locks, name), true);
-    },
-    async "request() grants shared locks together, and no exclusive one meanwhile"(locks, name) {
-      const holders = [hold(locks, name, shared), hold(locks, name, shared), hold(locks, name, shared)];
-      await lists(locks, name, ["shared", "shared", "shared"], []);
-      equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, true]);
-      for (const holder of holders) holder.end();
-      await Promise.all(holders.map(({ result }) => result));
-      equal(await isFree(locks, name), true);
-    },
     async "request() has the mode exclusive by default"(locks, name) {
       equal(await locks.request(name, (lock: { mode: string }) => lock.mode), "exclusive");
       equal(await locks.request(name, {}, (lock: { mode: string }) => lock.mode), "exclusive");
       equal(await locks.request(name, { mode: undefined }, (lock: { mode: string }) => lock.mode), "exclusive");
     },
-    async "request() grants locks of different names independently"(locks, name) {
-      const result = await locks.request(`${name} 1`, () => locks.request(`${name} 2`, () => "both"));
-      equal(result, "both");
-    },
   },
   "concept-lock": {
-    async "request() holds the lock until the promise of the callback fulfils"(locks, name) {
-      const log: string[] = [];
-      const first = hold(locks, name, {}, "first", log);
-      const second = hold(locks, name, {}, "second", log);
-      await lists(locks, name, ["exclusive"], ["exclusive"]);
-      await first.granted;
-      equal(log, ["first"]);
-      equal(await first.finish("done"), "done");
-      await second.finish();
-    },
-    async "request() settles after the lock is released"(locks, name) {
-      for (let round = 0; round < 5; round++) {
-        await locks.request(name, async () => {});
-        equal(await isFree(locks, name), true);
-      }
-    },
-    async "request() settles after the next requests got the lock"(locks, name) {
-      const writer = hold(locks, name);
-      const readers = [hold(locks, name, shared), hold(locks, name, shared)];
-      const next = hold(locks, name);
-      await writer.finish();
-      await lists(locks, name, ["shared", "shared"], ["exclusive"]);
-      for (const { end } of readers) end();
-      await Promise.all(readers.map(({ result }) => result));
-      await lists(locks, name, ["exclusive"], []);
-      await next.finish();
-    },
     async "request() holds the lock only during a callback that is not asynchronous"(locks, name) {
       equal(await locks.request(name, () => "value"), "value");
       equal(await isFree(locks, name), true);
-    },
-  },
-  grantable: {
-    async "request() grants exclusive locks in the order of the requests"(locks, name) {
-      const log: string[] = [];
-      const requests = ["1", "2", "3", "4"].map((label) => hold(locks, name, {}, label, log));
-      await finishInTurn(requests);
-      equal(log, ["1", "2", "3", "4"]);
-    },
-    async "request() lets a shared request wait behind an exclusive one, even while shared locks are held"(
-      locks,
-      name,
-    ) {
-      const log: string[] = [];
-      const reader = await holding(locks, name, shared, "reader", log);
-      const writer = hold(locks, name, {}, "writer", log);
-      const late = hold(locks, name, shared, "late reader", log);
-      await lists(locks, name, ["shared"], ["exclusive", "shared"]);
-      equal(log, ["reader"]);
-      await reader.finish();
-      await lists(locks, name, ["exclusive"], ["shared"]);
-      await writer.granted;
-      equal(log, ["reader", "writer"]);
-      writer.end();
-      await late.finish();
-    },
-    async "request() lets an exclusive request wait for all shared locks, and grants shared ones in a row together"(
-      locks,
-      name,
-    ) {
-      const log: string[] = [];
-      const writer = hold(locks, name, {}, "writer", log);
-      const readers = ["1", "2"].map((label) => hold(locks, name, shared, label, log));
-      const next = hold(locks, name, {}, "next", log);
-      await writer.finish();
-      await lists(locks, name, ["shared", "shared"], ["exclusive"]);
-      await Promise.all(readers.map(({ granted }) => granted));
-      equal(log, ["writer", "1", "2"]);
-      await readers[1]?.finish();
-      await lists(locks, name, ["shared"], ["exclusive"]);
-      equal(log.length, 3);
-      readers[0]?.end();
-      await next.finish();
     },
   },
   "api-lock-manager-request": {
@@ -354,22 +266,6 @@ const trials: Readonly<Record<string, Readonly<Record<string, Trial>>>> = {
     },
   },
   "algorithm-request-lock": {
-    async "ifAvailable gets a free lock, and holds it like any other"(locks, name) {
-      const holder = hold(locks, name, { ifAvailable: true });
-      equal((await holder.granted)?.name, name);
-      equal(await isFree(locks, name), false);
-      equal(await holder.finish("done"), "done");
-      equal(await isFree(locks, name), true);
-    },
-    async "ifAvailable calls back with null, and settles with the result, if the lock is held"(locks, name) {
-      const holder = await holding(locks, name);
-      const thrower = (lock: unknown) => {
-        throw lock === null ? new RangeError("mine") : new Error("granted");
-      };
-      equal(await locks.request(name, { ifAvailable: true }, async (lock: unknown) => [lock]), [null]);
-      equal(await rejection(locks.request(name, { ifAvailable: true }, thrower)), "RangeError");
-      await holder.finish();
-    },
     async "ifAvailable calls back with null behind a request that waits, even if the lock could be shared"(
       locks,
       name,
@@ -380,63 +276,6 @@ const trials: Readonly<Record<string, Readonly<Record<string, Trial>>>> = {
       equal(await isFree(locks, name, "shared"), false);
       reader.end();
       await writer.finish();
-    },
-    async "ifAvailable calls back with the lock for the first of two requests in one turn, and precedes later requests"(
-      locks,
-      name,
-    ) {
-      const log: string[] = [];
-      const first = hold(locks, name, { ifAvailable: true }, "first", log);
-      const second = hold(locks, name, { ifAvailable: true });
-      const third = hold(locks, name, {}, "third", log);
-      equal([(await first.granted) !== null, await second.granted], [true, null]);
-      second.end();
-      first.end();
-      await third.finish();
-      equal(log, ["first", "third"]);
-    },
-    async "ifAvailable without a lock holds nothing while its callback runs"(locks, name) {
-      const holder = await holding(locks, name);
-      const refused = hold(locks, name, { ifAvailable: true });
-      equal(await refused.granted, null);
-      await holder.finish();
-      equal(await isFree(locks, name), true);
-      await refused.finish();
-    },
-    async "steal gets a held lock: the request of the holder rejects with an AbortError, while its callback goes on"(
-      locks,
-      name,
-    ) {
-      const log: string[] = [];
-      const holder = await holding(locks, name, {}, "holder", log);
-      const thief = hold(locks, name, { steal: true }, "thief", log);
-      equal((await thief.granted)?.mode, "exclusive");
-      equal(await rejection(holder.result), "AbortError");
-      holder.end(); // has no effect: the thief keeps the lock
-      equal(await isFree(locks, name), false);
-      equal(await thief.finish("done"), "done");
-      equal(log, ["holder", "thief"]);
-      equal(await isFree(locks, name), true);
-    },
-    async "steal takes the lock from all that share it"(locks, name) {
-      const readers = [hold(locks, name, shared), hold(locks, name, shared)];
-      await Promise.all(readers.map(({ granted }) => granted));
-      const thief = await holding(locks, name, { steal: true });
-      for (const { result } of readers) equal(await rejection(result), "AbortError");
-      for (const { end } of readers) end();
-      equal(await isFree(locks, name, "shared"), false);
-      await thief.finish();
-    },
-    async "steal passes the requests that wait, which keep their order"(locks, name) {
-      const log: string[] = [];
-      const holder = await holding(locks, name, {}, "holder", log);
-      const waiting = ["1", "2"].map((label) => hold(locks, name, {}, label, log));
-      const thief = hold(locks, name, { steal: true }, "thief", log);
-      const last = hold(locks, name, {}, "last", log);
-      await lists(locks, name, ["exclusive"], ["exclusive", "exclusive", "exclusive"]);
-      await finishInTurn([thief, ...waiting, last]);
-      equal(log, ["holder", "thief", "1", "2", "last"]);
-      holder.end();
     },
     async "steal in the turn of an earlier request does not overtake it: both get the lock, and the thief keeps it"(
       locks,
@@ -455,27 +294,6 @@ const trials: Readonly<Record<string, Readonly<Record<string, Trial>>>> = {
         equal(log.splice(0), ["last"]);
         first.end();
       }
-    },
-    async "steal in the turn of earlier ones takes the lock from the last of them"(locks, name) {
-      const log: string[] = [];
-      const thieves = ["1", "2", "3"].map((label) => hold(locks, name, { steal: true }, label, log));
-      const last = hold(locks, name, {}, "last", log);
-      await lists(locks, name, ["exclusive"], ["exclusive"]);
-      await thieves[2]?.granted;
-      equal(log, ["1", "2", "3"]);
-      const outcomes = thieves.slice(0, 2).map(({ result }) => rejection(result));
-      equal(await Promise.all(outcomes), ["AbortError", "AbortError"]);
-      await finishInTurn([thieves[2] as (typeof thieves)[0], last]);
-      for (const { end } of thieves) end();
-    },
-    async "steal gets a free lock, and can be stolen from in turn"(locks, name) {
-      const log: string[] = [];
-      const first = hold(locks, name, { steal: true }, "first", log);
-      const second = await holding(locks, name, { steal: true }, "second", log);
-      equal(await rejection(first.result), "AbortError");
-      await second.finish();
-      equal(log, ["first", "second"]);
-      first.end();
     },
   },
   "api-lock-manager-query": {
