@@ -16,14 +16,6 @@ test("links within the site lead to pages, files and headings that exist", () =>
   expect(broken.map(({ from, link }) => `${from} links to ${link}`)).toEqual([]);
 });
 
-test("pages load nothing from elsewhere", () => {
-  const loaded = /<(?:script|img|iframe|source|video|audio|link)\s[^>]*?(?:src|href)="((?:https?:)?\/\/[^"]*)"/g;
-  const foreign = pages.flatMap(({ route, html }) =>
-    [...html.matchAll(loaded)].map(([, url]) => `${route} loads ${url}`),
-  );
-  expect(foreign).toEqual([]);
-});
-
 interface Link {
   readonly from: string;
   readonly link: string;

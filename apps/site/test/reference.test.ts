@@ -2,41 +2,31 @@ import MarkdownIt from "markdown-it";
 import type { MarkdownRenderer } from "vitepress";
 import { describe, expect, it } from "vitest";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
-import type { ReferenceModule } from "../src/reference-symbols.ts";
+import type { ReferenceModule, ReferenceSymbol } from "../src/reference-symbols.ts";
 
+/** A symbol of the page of a module, with the anchors of its members. */
+function symbol(kind: ReferenceSymbol["kind"], page: string, name: string, ...members: string[]): ReferenceSymbol {
+  const anchor = kind === "function" ? `${name}-function` : name.toLowerCase();
+  return { name, kind, page, anchor, members: Object.fromEntries(members.map((one) => [one, `${anchor}-${one}`])) };
+}
+
+const core = "core/index.md";
+const election = "core/election/index.md";
+const redis = "redis/index.md";
+const lock = symbol("interface", core, "Lock", "fence", "extend");
 const modules: readonly ReferenceModule[] = [
   {
     name: "@holdfast/core",
-    page: "core/index.md",
-    symbols: [
-      {
-        name: "Lock",
-        kind: "interface",
-        page: "core/index.md",
-        anchor: "lock",
-        members: { fence: "lock-fence", extend: "lock-extend" },
-      },
-      { name: "Redlock", kind: "class", page: "core/index.md", anchor: "redlock", members: { close: "redlock-close" } },
-      { name: "Options", kind: "interface", page: "core/index.md", anchor: "options", members: {} },
-    ],
+    page: core,
+    symbols: [lock, symbol("class", core, "Redlock", "close"), symbol("interface", core, "Options")],
   },
   {
     name: "@holdfast/core/election",
-    page: "core/election/index.md",
-    symbols: [
-      { name: "Election", kind: "interface", page: "core/election/index.md", anchor: "election", members: {} },
-      { name: "election", kind: "function", page: "core/election/index.md", anchor: "election-function", members: {} },
-    ],
+    page: election,
+    symbols: [symbol("interface", election, "Election"), symbol("function", election, "election")],
   },
-  {
-    name: "@holdfast/redis",
-    page: "redis/index.md",
-    symbols: [
-      { name: "Options", kind: "interface", page: "redis/index.md", anchor: "options", members: {} },
-      // Exported again, with its section where it belongs.
-      { name: "Lock", kind: "interface", page: "core/index.md", anchor: "lock", members: { fence: "lock-fence" } },
-    ],
-  },
+  // It exports Lock again, with its section where it belongs.
+  { name: "@holdfast/redis", page: redis, symbols: [symbol("interface", redis, "Options"), lock] },
 ];
 
 /** Returns the links that a page gets, as `text → target`. */

@@ -2,7 +2,7 @@
 import type { Trace } from "@holdfast/simulation";
 import { momentAt } from "./moment.ts";
 import type { PlayedRun } from "./play.ts";
-import { capitalized, counted, storagePlaces } from "./words.ts";
+import { capitalized, counted, listed, storagePlaces } from "./words.ts";
 
 /**
  * Says how a run ended.
@@ -27,20 +27,12 @@ function storageOutcome(trace: Trace): string {
   const tokens = [...new Set(refused.flatMap(({ fence }) => fence ?? []))];
   if (tokens.length === 0 && storages.every(({ lostUpdates }) => lostUpdates === 0))
     return "No storage lost an update.";
-  const refusal = `: the storage refused ${tokens.length === 1 ? "token" : "tokens"} ${listed(tokens)}`;
+  const refusal = `: the storage refused ${tokens.length === 1 ? "token" : "tokens"} ${listed(tokens.map(String))}`;
   const parts = storages.map(({ kind, lostUpdates }) => {
     const lost = kind === "checks nothing" ? `${were(lostUpdates, "update")} lost` : lostUpdates || "none";
     return `${storagePlaces[kind]}, ${lost}${kind === "checks all" && tokens.length > 0 ? refusal : ""}`;
   });
   return `${capitalized(parts.join("; "))}.`;
-}
-
-/** The most tokens that a sentence names. */
-const mostTokens = 3;
-
-function listed(tokens: readonly number[]): string {
-  const more = tokens.length - mostTokens;
-  return more > 0 ? `${tokens.slice(0, mostTokens).join(", ")} and ${more} more` : tokens.join(" and ");
 }
 
 function were(count: number, noun: string): string {

@@ -220,16 +220,13 @@ interface StorageProps {
 }
 
 function StorageCard({ storage, trace }: StorageProps): VNode {
-  const { kind, value, writer, highest, updates, lostUpdates, refusals } = storage;
+  const { kind, value, writer, highest, lostUpdates } = storage;
   return (
     <article
       class={["card storage", { "has-lost": lostUpdates > 0 }]}
       aria-label={`Storage ${storageNames[kind].toLowerCase()}`}
       data-place={kind}
       data-storage={kind}
-      data-lost={lostUpdates}
-      data-refused={refusals}
-      data-accepted={updates}
     >
       <div class="head">
         <strong>{storageNames[kind]}</strong>

@@ -170,9 +170,10 @@ describe("describeMoment()", () => {
   });
 
   it.each([
+    ["lost-reply", 3, "Client 1, runs. Believes: waits for the lock. Truth: claim on 5 of 5 nodes."],
     ["restart-guard", 500, "Node C, no vote."],
     ["node-clock", 100, "Node C, up, 1000 ms ahead."],
-  ])("describeMoment() describes nodes and clocks: %s", async (story, atMs, text) => {
+  ])("describeMoment() describes clients, nodes and clocks: %s", async (story, atMs, text) => {
     expect(describeMoment(momentAt(await traceOf(`#story=${story}`), atMs))).toContain(text);
   });
 });

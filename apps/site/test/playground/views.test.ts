@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOf } from "../../src/playground/outcome.ts";
 import { lastIndexUpTo, timeScale } from "../../src/playground/time-scale.ts";
 import { holdSpans, uncovered } from "../../src/playground/truth.ts";
 import { runOf } from "../support/runs.ts";
@@ -58,36 +57,5 @@ describe("uncovered()", () => {
       { fromMs: 4, untilMs: 6 },
     ]);
     expect(uncovered({ fromMs: 7, untilMs: 9 }, covers)).toEqual([]);
-  });
-});
-
-describe("outcomeOf()", () => {
-  it.each([
-    [
-      "pause",
-      "Two clients believed that they held the lock at the same time. " +
-        "Without fencing, 1 update was lost; with fencing, none: the storage refused token 1.",
-    ],
-    [
-      "late-write-between",
-      "2 locks were granted, and no two clients held the lock at the same time. Without fencing, 1 update was lost; " +
-        "with fencing of writes only, 1; with fencing, none: the storage refused token 1.",
-    ],
-    [
-      "guarded-table",
-      "Two clients believed that they held the lock at the same time. Without fencing, 1 update was lost; " +
-        "with fencing, 1; in the guarded table, none.",
-    ],
-    [
-      "split-vote",
-      "3 locks were granted, and no two clients held the lock at the same time. No storage lost an update.",
-    ],
-  ])("outcomeOf() says how the story %s ends", async (id, text) => {
-    expect(outcomeOf(await runOf(`#story=${id}`))).toBe(text);
-  });
-
-  it("outcomeOf() names the other rules that are violated", async () => {
-    const run = await runOf("#story=split-vote");
-    expect(outcomeOf({ ...run, broken: ["fence order"] })).toMatch(/^3 locks .* The rule “fence order” is violated\.$/);
   });
 });
