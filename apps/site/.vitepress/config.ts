@@ -33,22 +33,6 @@ const leanServer: Plugin = {
   load: (id, { ssr } = {}) => (ssr && id === "/@localSearchIndex" ? "export default {}" : null),
 };
 
-/**
- * Shortens the list of all pages for the playground, which would be a twentieth of what it loads. The router loads the whole
- * list before it goes to another page.
- *
- * @throws {Error} if the page does not load such a list
- */
-function withoutOtherPages(html: string, page: string, outDir: string): string {
-  const [tag, file = ""] = /<script type="module" src="\/([^"]*\/metadata\.[^"]*)"><\/script>/.exec(html) ?? [];
-  if (tag === undefined) throw new Error(`${page} loads no list of pages`);
-  const metadata = readFileSync(resolve(outDir, file), "utf8");
-  const [list = "", json = ""] = /__VP_HASH_MAP__=JSON\.parse\(("(?:[^"\\]|\\.)*")\)/.exec(metadata) ?? [];
-  const hashes: Record<string, string> = JSON.parse(JSON.parse(json));
-  const own = `__VP_HASH_MAP__=${JSON.stringify({ [page]: hashes[page] })}`;
-  return html.replace(tag, () => `<script>${metadata.replace(list, () => own)}</script>`);
-}
-
 /** The repository in a browser, without `.git`; undefined until the manifest names it. */
 const { repository, homepage = "" }: Manifest = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
 const repositoryUrl = repository?.replace(/(\.git)?\/?$/, "");
@@ -117,8 +101,6 @@ export default defineConfig({
     ["meta", { property: "og:image", content: `${homepage}/social.png` }],
     ["meta", { name: "twitter:card", content: "summary_large_image" }],
   ],
-  transformHtml: (code, _id, { page, siteConfig }) =>
-    page === "playground.md" ? withoutOtherPages(code, page, siteConfig.outDir) : undefined,
   vite: {
     publicDir: resolve(import.meta.dirname, "../public"),
     resolve: {
