@@ -1,12 +1,6 @@
 import type { MarkdownRenderer } from "vitepress";
 
-/** The part of markdown-it's tokens that is used here. */
-type Token = MarkdownToken & { readonly children: readonly MarkdownToken[] | null };
-
-interface MarkdownToken {
-  readonly type: string;
-  attrGet(name: string): string | null;
-}
+type Token = ReturnType<MarkdownRenderer["parse"]>[number];
 
 /** A plugin of markdown-it: plays a story where a page shows the playground as a picture. */
 export function playStories(md: MarkdownRenderer): void {
