@@ -48,10 +48,10 @@ export function describeLockNode(name: string, options: DescribeLockNodeOptions)
       );
     });
     // Registered here, so that it runs before the tests of all topics.
-    const begun = topics.map((topic) => ({
-      ...topic,
-      proofs: topic.proofs.map((proof) => begunEarly(proof, settings)),
-    }));
+    const begun = topics.map((topic) => {
+      const start = (proof: Proof): Proof => (topic.lasts ? startedEarly(proof, settings) : proof);
+      return { ...topic, proofs: topic.proofs.map(start) };
+    });
     for (const topic of begun) results.push({ title: topic.title, results: registerTopic(topic, settings) });
     afterAll(() => settings.processes.close());
     const unselected = countOf(all) - countOf(topics);
@@ -71,27 +71,24 @@ function registerTopic({ title, proofs }: Topic, settings: Settings): readonly R
   return results;
 }
 
-/** Starts a proof of lasting claims or counters before all tests; its own test completes it. Others stay unchanged. */
-function begunEarly(proof: Proof, settings: Settings): Proof {
-  const { begin } = proof;
-  if (begin === undefined) return proof;
+/** Starts a proof before all tests, which fill its time. Its own test waits for the end. */
+function startedEarly(proof: Proof, settings: Settings): Proof {
   const cleanUps: (() => Promise<void>)[] = [];
   const cleanAll = async (): Promise<void> => {
     for (const step of cleanUps.splice(0)) await step();
   };
-  let begun: Promise<() => Promise<void>> = Promise.reject(new Error("the proof was not started"));
-  begun.catch(() => {});
-  beforeAll(async () => {
-    begun = begin(settings, (step) => void cleanUps.push(step));
-    // Its test reports a failure.
-    await begun.catch(() => {});
-  }, hangGuardMs(settings));
+  let proven = Promise.reject<void>(new Error("the proof was not started"));
+  proven.catch(() => {});
+  beforeAll(() => {
+    proven = proof.prepare(settings, (step) => void cleanUps.push(step)).then((prove) => prove());
+    proven.catch(() => {}); // its test reports a failure
+  });
   afterAll(cleanAll);
   return {
     ...proof,
     async prepare(_, cleanUp) {
       cleanUp(cleanAll);
-      return async () => (await begun)();
+      return () => proven;
     },
   };
 }

@@ -147,8 +147,8 @@ export interface SizeLimit {
 /** Options of {@link describeLockNode}. */
 export interface DescribeLockNodeOptions {
   /**
-   * Creates a fresh subject: no two subjects may share claims or fence counters. Called once for every test, five times
-   * for each test of a whole Redlock, and once before the tests to see which optional methods the node has.
+   * Creates a fresh subject: no two subjects may share claims or fence counters. Called once for every test, and once
+   * before the tests to see which optional methods the node has.
    */
   create(): Promise<LockNodeSubject>;
   /** What the server cannot do, and why. Default: no limits. */

@@ -1,7 +1,7 @@
 import type { SubjectPart } from "./broken-nodes/broken-node.ts";
-import type { Conditions, Fact, LastingFact, Need } from "./fact.ts";
+import type { Conditions, Fact, Need } from "./fact.ts";
 import { likelyMistake } from "./likely-mistakes.ts";
-import { withMistake, withoutHelpers } from "./mistake.ts";
+import { withMistake } from "./mistake.ts";
 import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
 import { clientFacts, processFacts } from "./suites/clients.ts";
@@ -11,14 +11,13 @@ import { connectionFacts } from "./suites/connections.ts";
 import { expiryFacts } from "./suites/expiry.ts";
 import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
-import { floorFacts, floorOfferFacts, lastingFloorFacts, outageFloorFacts, redlockFloorFacts } from "./suites/floor.ts";
+import { floorFacts, floorOfferFacts, lastingFloorFacts, outageFloorFacts } from "./suites/floor.ts";
 import { inspectFacts } from "./suites/inspect.ts";
-import { lastingFacts, lastingMs } from "./suites/lasting.ts";
+import { lastingFacts } from "./suites/lasting.ts";
 import { limitFacts } from "./suites/limits.ts";
 import { malformedFacts } from "./suites/malformed.ts";
 import { nameFacts } from "./suites/names.ts";
 import { outageFacts } from "./suites/outages.ts";
-import { redlockFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
 import { scanFacts } from "./suites/scan.ts";
@@ -28,10 +27,7 @@ import { takeoverFacts } from "./suites/takeover.ts";
 import { lastingTurnFacts, turnFacts } from "./suites/turns.ts";
 import { waitingListFacts } from "./suites/waiting-lists.ts";
 import { watchFacts } from "./suites/watch.ts";
-import { redlockWorldOf } from "./world/redlock-world.ts";
 import { type World, worldOf } from "./world/world.ts";
-
-const serversOfRedlock = 5;
 
 /** Which optional parts a subject offers. They decide which facts apply. */
 export type Offers = Readonly<Record<SubjectPart, boolean>>;
@@ -43,29 +39,24 @@ export type CleanUp = (step: () => Promise<void>) => void;
 export interface Proof extends Conditions {
   /** Creates the world, and returns the proof in it. */
   prepare(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
-  /**
-   * Like `prepare`, for a lasting fact: starts the proof at once, so that other proofs can fill the time until the
-   * rest.
-   */
-  begin?(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
 }
 
 /** Facts under one heading of the report. */
 export interface Topic {
   readonly title: string;
   readonly proofs: readonly Proof[];
+  /** Whether the proofs wait for seconds. They start before all others, which fill this time. */
+  readonly lasts?: boolean;
 }
 
 /** Returns the topics and facts that apply to a node with these offers and limits. */
 export function topicsFor(offers: Offers, { cannot, only }: Pick<Settings, "cannot" | "only">): readonly Topic[] {
   const isMissing = (need: Need): boolean => cannot.has(need as Limit) || offers[need as SubjectPart] === false;
-  const applies = ({ needs, lacks, statement }: Proof): boolean =>
-    !needs.some(isMissing) && (lacks === undefined || !offers[lacks]) && (only === undefined || only.has(statement));
-  const instead = [...cannot].map(([limit, reason]) =>
-    overOneNode(`instead of ${limit}: ${reason}`, limitFacts[limit]),
-  );
+  const applies = ({ needs, statement }: Proof): boolean =>
+    !needs.some(isMissing) && (only === undefined || only.has(statement));
+  const instead = [...cannot].map(([limit, reason]) => topic(`instead of ${limit}: ${reason}`, limitFacts[limit]));
   return [...topics(!cannot.has("floor")), ...instead]
-    .map(({ title, proofs }) => ({ title, proofs: proofs.filter(applies) }))
+    .map((topic) => ({ ...topic, proofs: topic.proofs.filter(applies) }))
     .filter(({ proofs }) => proofs.length > 0);
 }
 
@@ -75,7 +66,7 @@ export function topicsFor(offers: Offers, { cannot, only }: Pick<Settings, "cann
  * @throws {TypeError} if there is none
  */
 export function proofOf(statement: string): Proof {
-  const all = [...topics(true), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
+  const all = [...topics(true), ...Object.values(limitFacts).map((facts) => topic("limits", facts))];
   const proof = all.flatMap(({ proofs }) => proofs).find((each) => each.statement === statement);
   if (proof === undefined) throw new TypeError(`the suite has no test "${statement}"`);
   return proof;
@@ -84,57 +75,41 @@ export function proofOf(statement: string): Proof {
 /** Returns all topics. `mustHaveFloor`: whether a node without a floor fails, as it declares no reason. */
 function topics(mustHaveFloor: boolean): readonly Topic[] {
   return [
-    overOneNode("acquire", acquireFacts),
-    overOneNode("extend", extendFacts),
-    overOneNode("rejoin", rejoinFacts),
-    overOneNode("release", releaseFacts),
-    overOneNode("expiry", expiryFacts),
-    overOneNode("fence", fenceFacts),
-    overOneNode("takeover", takeoverFacts),
-    overOneNode("shared claims", sharingFacts),
-    overOneNode("floor and epoch", [...(mustHaveFloor ? floorOfferFacts : []), ...floorFacts]),
-    overOneNode("scan", scanFacts),
-    overOneNode("names and owners", nameFacts),
-    overOneNode("many resources and claims", sizeFacts),
-    overOneNode("malformed requests", malformedFacts),
-    overOneNode("two clients", clientFacts),
-    overOneNode("concurrency", concurrencyFacts),
-    overOneNode("another process", processFacts),
-    overOneNode("wake-ups", watchFacts),
-    overOneNode("waiting lists", [...waitingListFacts, ...turnFacts]),
-    overOneNode("inspection", inspectFacts),
-    overOneNode("closing", closeFacts),
-    overOneNode("outages", [...outageFacts, ...outageFloorFacts]),
-    overOneNode("connections", connectionFacts),
-    overFiveNodes("Redlock over five nodes", [...redlockFacts, ...redlockFloorFacts]),
+    topic("acquire", acquireFacts),
+    topic("extend", extendFacts),
+    topic("rejoin", rejoinFacts),
+    topic("release", releaseFacts),
+    topic("expiry", expiryFacts),
+    topic("fence", fenceFacts),
+    topic("takeover", takeoverFacts),
+    topic("shared claims", sharingFacts),
+    topic("floor and epoch", [...(mustHaveFloor ? floorOfferFacts : []), ...floorFacts]),
+    topic("scan", scanFacts),
+    topic("names and owners", nameFacts),
+    topic("many resources and claims", sizeFacts),
+    topic("malformed requests", malformedFacts),
+    topic("two clients", clientFacts),
+    topic("concurrency", concurrencyFacts),
+    topic("another process", processFacts),
+    topic("wake-ups", watchFacts),
+    topic("waiting lists", [...waitingListFacts, ...turnFacts]),
+    topic("inspection", inspectFacts),
+    topic("closing", closeFacts),
+    topic("outages", [...outageFacts, ...outageFloorFacts]),
+    topic("connections", connectionFacts),
     {
-      title: "lasting claims and counters",
-      proofs: [...lastingFacts, ...lastingTurnFacts, ...lastingFloorFacts].map(lastingProof),
+      ...topic("lasting claims and counters", [...lastingFacts, ...lastingTurnFacts, ...lastingFloorFacts]),
+      lasts: true,
     },
   ];
 }
 
-function overOneNode(title: string, facts: readonly Fact[]): Topic {
-  return topic(title, facts, freshWorld);
-}
-
-function overFiveNodes(title: string, facts: readonly Fact<ReturnType<typeof redlockWorldOf>>[]): Topic {
-  return topic(title, facts, async (settings, cleanUp) => {
-    const worlds = Array.from({ length: serversOfRedlock }, () => freshWorld(settings, cleanUp));
-    return redlockWorldOf(await Promise.all(worlds), settings.timeoutMs);
-  });
-}
-
-function topic<W>(
-  title: string,
-  facts: readonly Fact<W>[],
-  create: (settings: Settings, cleanUp: CleanUp) => Promise<W>,
-): Topic {
+function topic(title: string, facts: readonly Fact[]): Topic {
   const proofs = facts.map(
     ({ prove, ...conditions }): Proof => ({
       ...conditions,
       async prepare(settings, cleanUp) {
-        const world = await create(settings, cleanUp);
+        const world = await freshWorld(settings, cleanUp);
         return () => withLikelyMistake(conditions.statement, () => prove(world));
       },
     }),
@@ -142,38 +117,11 @@ function topic<W>(
   return { title, proofs };
 }
 
-function lastingProof({ begin, ...conditions }: LastingFact): Proof {
-  const { statement } = conditions;
-  const beginIn = async (world: World): Promise<() => Promise<void>> => {
-    const startMs = world.elapsedMs();
-    const end = await begin(world);
-    return async () => {
-      await world.pass(Math.max(0, lastingMs - (world.elapsedMs() - startMs)));
-      await end();
-    };
-  };
-  return {
-    ...conditions,
-    async prepare(settings, cleanUp) {
-      const world = await freshWorld(settings, cleanUp);
-      return () =>
-        withLikelyMistake(statement, async () => {
-          const end = await beginIn(world);
-          await end();
-        });
-    },
-    async begin(settings, cleanUp) {
-      const end = await beginIn(await freshWorld(settings, cleanUp));
-      return () => withLikelyMistake(statement, end);
-    },
-  };
-}
-
 async function withLikelyMistake(statement: string, prove: () => Promise<void>): Promise<void> {
   try {
     await prove();
   } catch (error) {
-    throw withMistake(withoutHelpers(error), likelyMistake(statement));
+    throw withMistake(error, likelyMistake(statement));
   }
 }
 

@@ -38,11 +38,6 @@ describe("describeLockNode()", () => {
     expect(results.filter(({ status }) => status !== "passed" && status !== "failed")).toEqual([]);
   });
 
-  test("states which optional methods a node does not offer", () => {
-    const statements = titles(bareNode.name, "passed").filter((title) => title.startsWith("the node does not offer"));
-    expect(statements).toHaveLength(2);
-  });
-
   test("tests the replacement of each declared limit, under the declared reason", () => {
     const topics = new Set(results.map(({ ancestorTitles }) => ancestorTitles[1]));
     for (const [limit, reason] of reasonsOf(limitedNode.cannot ?? {})) {

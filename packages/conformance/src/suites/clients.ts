@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Winnings } from "../contend.ts";
-import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { FenceMatcher } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
@@ -146,10 +146,5 @@ export const processFacts: readonly Fact[] = [
           await first.free(owners[0], "r");
         }
       },
-  }),
-  ...factsWithout("otherProcess", {
-    "exclusion between processes is not tested, for the reason in the report": async (world) => {
-      await expect(world.inOtherProcess()).rejects.toThrow("the subject has no rivalModule");
-    },
   }),
 ];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { afterExpiry, between } from "../world/expectations.ts";
@@ -124,11 +124,6 @@ export const inspectFacts: readonly Fact[] = [
       const { sharers = [] } = await rival.inspect("r");
       const expected = owners.filter((_, index) => (index * 37) % 110 >= 10);
       expect(sharers.map(({ owner }) => owner)).toEqual(expect.arrayContaining(expected));
-    },
-  }),
-  ...factsWithout("inspect", {
-    "the node does not offer inspect(): it cannot show the holder of a resource": async ({ node, rival }) => {
-      expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
     },
   }),
 ];

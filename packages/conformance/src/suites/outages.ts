@@ -1,6 +1,6 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core/node";
 import { expect } from "vitest";
-import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
 import { longMs } from "../world/durations.ts";
 import { between, type FenceMatcher } from "../world/expectations.ts";
@@ -201,11 +201,6 @@ export const outageFacts: readonly Fact[] = [
         await stopNoticeably(world);
         await recover(world);
       });
-    },
-  }),
-  ...factsWithout("server", {
-    "outages and connections are not tested, for the reason in the report": async (world) => {
-      expect(() => world.server).toThrow("the subject has no server");
     },
   }),
 ];

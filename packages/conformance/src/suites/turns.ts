@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { type Fact, factsNeeding, type LastingFact, lastingFactsNeeding } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
+import { lastingMs } from "../world/durations.ts";
 import type { Clients, World } from "../world/world.ts";
 import { join } from "./sharing.ts";
 import { namesOf, waitersHeard } from "./waiting-lists.ts";
@@ -222,15 +223,14 @@ export const turnFacts: readonly Fact[] = [
   }),
 ];
 
-/** Those about the end of the time for which a node favours a writer. They start before the other tests. */
-export const lastingTurnFacts: readonly LastingFact[] = lastingFactsNeeding(["sharing", "waitingLists"], {
+/** The fact about the end of the time for which a node favours a writer. */
+export const lastingTurnFacts: readonly Fact[] = factsNeeding(["sharing", "waitingLists"], {
   "sharers can join again some seconds after an exclusive request with a waiter was denied": async (world) => {
     const { node, rival } = world;
     for (const owner of ["alice", "carol"]) await join(node, owner, "r");
     await write(rival, "r", "A");
-    return async () => {
-      const mistake = "a writer that has gone keeps readers out: the node favours it for longer than two seconds";
-      await node.grant("bob", "r", shared, mistake);
-    };
+    await world.pass(lastingMs);
+    const mistake = "a writer that has gone keeps readers out: the node favours it for longer than two seconds";
+    await node.grant("bob", "r", shared, mistake);
   },
 });

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, facts, factsNeeding, factsWithout } from "../fact.ts";
+import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import type { Clients, World } from "../world/world.ts";
@@ -305,13 +305,6 @@ export const waitingListFacts: readonly Fact[] = [
     "a waiting list is dropped a minute after a waiter was last added to it": async (world) => {
       await nextAfter(world, "r", ["B"], { undo: true });
       await world.pass(minuteMs);
-      expect(await namesOf(world.rival, "r")).toEqual([]);
-    },
-  }),
-  ...factsWithout("waitingLists", {
-    "the node keeps no waiting lists: releases name no waiter": async (world) => {
-      expect(await nextAfter(world, "r", ["B", "C"], { waiter: "A" })).toBeUndefined();
-      expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
       expect(await namesOf(world.rival, "r")).toEqual([]);
     },
   }),

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Fact, factsNeeding, factsWithout } from "../fact.ts";
+import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, type Resources, shared } from "../world/client.ts";
 import { afterExpiry } from "../world/expectations.ts";
 import { claimAndExpire, nextFence, type World } from "../world/world.ts";
@@ -137,10 +137,5 @@ export const watchFacts: readonly Fact[] = [
   ...factsNeeding(["watch", "severalResources"], {
     "watch() notifies of one resource that was released together with others": (world) =>
       expectNotified(world, world.rival, ["a", "b", "c"], "b"),
-  }),
-  ...factsWithout("watch", {
-    "the node does not offer watch(): waiting clients learn of a release at their next attempt": async (world) => {
-      expect([world.node.node.watch, world.rival.node.watch]).toEqual([undefined, undefined]);
-    },
   }),
 ];

@@ -12,7 +12,7 @@ import type {
   ScanRequest,
   Unwatch,
 } from "@holdfast/core/node";
-import { named, rejection } from "../mistake.ts";
+import { named } from "../mistake.ts";
 import { longMs } from "./durations.ts";
 import {
   describe,
@@ -225,7 +225,7 @@ export class Client {
     try {
       value = await within(this.#timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
-      throw rejection(`${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
+      throw new Error(`${method} rejected, and a rejection is a failure, never a reply: ${cause}`, { cause });
     }
     try {
       return read(value);

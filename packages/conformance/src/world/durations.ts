@@ -9,3 +9,6 @@ export const thirtyDaysMs: number = 30 * dayMs;
 
 /** A ttl that does not end during a test, even on a slow machine. */
 export const longMs: number = 10 * minuteMs;
+
+/** How long lasting claims and counters are at least left untouched. Other tests fill this time. */
+export const lastingMs = 5_000;

@@ -14,11 +14,6 @@ export async function expectKeptFor(world: World, resource: string, ttlMs: numbe
   if (world.showsExactEnd) expect(keptMs).toBeLessThanOrEqual(ttlMs + clockGrainMs);
 }
 
-/** Fails unless each fence is larger than the one before it. */
-export function expectStrictlyIncreasing(fences: readonly number[]): void {
-  expect(fences).toEqual([...new Set(fences)].sort((one, other) => one - other));
-}
-
 /** What `expect(…).toEqual()` accepts in place of a number. */
 export interface FenceMatcher {
   asymmetricMatch(value: unknown): boolean;

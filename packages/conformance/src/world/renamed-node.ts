@@ -13,8 +13,8 @@ export function plain<T extends object, Key extends keyof T>(object: T, keys: re
 const methods = ["acquire", "extend", "release", "watch", "inspect", "close", "raiseFloor", "scan"] as const;
 
 /** Returns a node as a plain object. */
-export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
-  return { ...plain<LockNode, keyof LockNode>(node, [...methods, "suggestedTimeoutMs"]), name } as N;
+export function plainNode<N extends LockNode>(node: N): N {
+  return plain<LockNode, keyof LockNode>(node, ["name", ...methods, "suggestedTimeoutMs"]) as N;
 }
 
 /**
