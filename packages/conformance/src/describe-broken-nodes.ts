@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { BrokenNode } from "./broken-nodes/broken-node.ts";
 import { brokenNodes as allBrokenNodes } from "./broken-nodes/index.ts";
-import { createExpectCaught, declared, type ExpectCaught, timeoutsMax } from "./expect-caught.ts";
+import { createExpectCaught, declared, timeoutsMax } from "./expect-caught.ts";
 import { offersOf } from "./offers.ts";
 import { hangGuardMs, type Limit, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
@@ -48,7 +48,13 @@ export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOp
       const proof = proofOf(broken.caughtBy);
       const obstacle = obstacleTo(broken, proof, offers, settings);
       if (obstacle !== undefined) obstacles.set(obstacle, (obstacles.get(obstacle) ?? 0) + 1);
-      else registerBrokenNode(broken, proof, settings, expectCaught);
+      else {
+        test(
+          `a node that ${broken.fault}: caught by "${proof.statement}"`,
+          ({ onTestFinished }) => expectCaught(broken, proof, onTestFinished),
+          (timeoutsMax + 1) * hangGuardMs(settings),
+        );
+      }
     }
     for (const [obstacle, count] of obstacles) {
       test(`not tested because ${obstacle}: ${count} of ${brokenNodes.length} broken nodes`, () => {
@@ -56,14 +62,6 @@ export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOp
       });
     }
   });
-}
-
-function registerBrokenNode(broken: BrokenNode, proof: Proof, settings: Settings, expectCaught: ExpectCaught): void {
-  test(
-    `a node that ${broken.fault}: caught by "${proof.statement}"`,
-    ({ onTestFinished }) => expectCaught(broken, proof, onTestFinished),
-    (timeoutsMax + 1) * hangGuardMs(settings),
-  );
 }
 
 /** Returns why this node cannot be broken in this way, or undefined if it can. */

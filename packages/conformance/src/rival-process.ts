@@ -1,13 +1,11 @@
 /** The process in which the suite opens rivals: opens nodes and performs calls for the suite, which starts it. */
 import type { LockNode } from "@holdfast/core";
-import { type Contest, contend } from "./contend.ts";
 import type { OpenedNode, OpenNode } from "./subject.ts";
 
 /** A request of the suite to this process. `id` identifies the call, `handle` the node. */
 export type RivalRequest = { readonly id: number } & (
   | { readonly kind: "open"; readonly handle: number; readonly url: string; readonly options: unknown }
   | { readonly kind: "call"; readonly handle: number; readonly method: RivalMethod; readonly argument: unknown }
-  | { readonly kind: "contend"; readonly handle: number; readonly contest: Contest }
   | { readonly kind: "close"; readonly handle: number }
 );
 
@@ -59,7 +57,6 @@ async function answer(request: RivalRequest): Promise<unknown> {
   if (request.kind === "open") return open(request.handle, request.url, request.options);
   const { node, close } = opened.get(request.handle) as OpenedNode;
   if (request.kind === "call") return (node as Required<LockNode>)[request.method](request.argument as never);
-  if (request.kind === "contend") return contend(node, request.contest);
   opened.delete(request.handle);
   return close();
 }

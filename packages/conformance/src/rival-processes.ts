@@ -2,15 +2,12 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { EpochError, type LockNode } from "@holdfast/core";
-import type { Contest, Winnings } from "./contend.ts";
 import type { OpenedRival, RivalError, RivalReply, RivalRequest } from "./rival-process.ts";
 import type { OpenedNode, RivalModule } from "./subject.ts";
 import { within } from "./world/within.ts";
 
 /** A node in another process. */
 export interface RemoteNode extends OpenedNode {
-  /** Runs a contest in that process. */
-  contend(contest: Contest): Promise<Winnings>;
   /** Kills the process, and resolves when it has ended. Only for a node from `openAlone`. */
   kill(): Promise<void>;
 }
@@ -104,8 +101,7 @@ function startProcess(execArgv: readonly string[]): RivalProcess {
       const close = async (): Promise<void> => {
         if (child.connected) await ask({ kind: "close", handle });
       };
-      const contend = (contest: Contest) => ask({ kind: "contend", handle, contest }) as Promise<Winnings>;
-      return { node, close, contend, kill: () => rival.kill() };
+      return { node, close, kill: () => rival.kill() };
     },
     async kill() {
       child.kill("SIGKILL");

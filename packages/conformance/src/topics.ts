@@ -110,19 +110,17 @@ function topic(title: string, facts: readonly Fact[]): Topic {
       ...conditions,
       async prepare(settings, cleanUp) {
         const world = await freshWorld(settings, cleanUp);
-        return () => withLikelyMistake(conditions.statement, () => prove(world));
+        return async () => {
+          try {
+            await prove(world);
+          } catch (error) {
+            throw withMistake(error, likelyMistake(conditions.statement));
+          }
+        };
       },
     }),
   );
   return { title, proofs };
-}
-
-async function withLikelyMistake(statement: string, prove: () => Promise<void>): Promise<void> {
-  try {
-    await prove();
-  } catch (error) {
-    throw withMistake(error, likelyMistake(statement));
-  }
 }
 
 async function freshWorld(settings: Settings, cleanUp: CleanUp): Promise<World> {

@@ -133,18 +133,19 @@ function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): L
   return { ...plain(subject, ["close", "server", "rivalModule", "advance", "nowMs", "related"]), node, rival };
 }
 
-/**
- * Returns a node that can lose a fence counter: each resource is kept under a name that changes with every loss.
- */
-export function forgetful<N extends LockNode>(node: N): { node: N; forget(resource: string): void } {
-  const generations = new Map<string, number>();
-  const keptAs = (resource: string): string => {
-    const generation = generations.get(resource);
-    return generation === undefined ? resource : `${resource}, generation ${generation}`;
-  };
-  return {
-    node: renamedNode(node, keptAs),
-    forget: (resource) => generations.set(resource, (generations.get(resource) ?? 0) + 1),
+/** Changes a node that can lose a fence counter: each resource is kept under a name that changes with every loss. */
+export function forgetting<N extends LockNode>(
+  change: (node: N, forget: (resource: string) => void, elapsedMs: () => number) => Partial<LockNode>,
+): Wrapper<N> {
+  return (correct, elapsedMs) => {
+    const generations = new Map<string, number>();
+    const keptAs = (resource: string): string => {
+      const generation = generations.get(resource);
+      return generation === undefined ? resource : `${resource}, generation ${generation}`;
+    };
+    const forget = (resource: string) => void generations.set(resource, (generations.get(resource) ?? 0) + 1);
+    const node = renamedNode(correct, keptAs);
+    return { ...node, ...change(node, forget, elapsedMs) };
   };
 }
 

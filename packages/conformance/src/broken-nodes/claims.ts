@@ -133,7 +133,7 @@ export const brokenClaims: readonly BrokenNode[] = [
         return node.release({ ...request, owner: owner ?? request.owner });
       }),
     },
-    "release() frees those of several resources that the owner holds": {
+    "release() frees the owner's claims, and leaves another owner's among the same resources": {
       "releases only if the owner holds all of the resources": on("release", async (request, node) => {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
         const holdsAll = views.every(({ owner }) => owner === request.owner);
@@ -164,14 +164,6 @@ export const brokenClaims: readonly BrokenNode[] = [
       "extends the claim of any owner": on("extend", async (request, node) => {
         const { owner } = await node.inspect(request.resources[0] as string);
         return node.extend({ ...request, owner: owner ?? request.owner });
-      }),
-      "shortens another owner's claim before it compares owners": on("extend", async (request, node) => {
-        const { owner, fence } = await node.inspect(request.resources[0] as string);
-        if (owner !== null && owner !== request.owner) {
-          await node.release({ ...request, owner });
-          await node.acquire({ ...request, owner, fenceHint: fence });
-        }
-        return node.extend(request);
       }),
     },
   }),

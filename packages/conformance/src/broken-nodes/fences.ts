@@ -1,8 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { dayMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, forgetful, on, withDenials, withGrants } from "./broken-node.ts";
-
-const dayUs = dayMs * 1_000;
+import { type BrokenNode, broken, brokenIf, forgetting, on, withDenials, withGrants } from "./broken-node.ts";
 
 /** Counts fences in the client instead of on the server. */
 function countingByItself(node: LockNode): Partial<LockNode> {
@@ -87,12 +84,6 @@ export const brokenFences: readonly BrokenNode[] = [
           await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
           return Math.max(fence, request.fenceHint);
         }),
-      "limits hints by the clock of another machine, which is days ahead of the store's": (node) =>
-        withGrants(node, async (fence, request) => {
-          const raised = Math.max(fence, Math.min(request.fenceHint, fence + 3 * dayUs));
-          await node.extend({ ...request, fence: raised, rejoin: false });
-          return raised;
-        }),
     },
     "the fence is exactly the hint if that is the time in microseconds": {
       "keeps fourteen digits of a counter, as Lua does when it converts a number to a string": on(
@@ -161,27 +152,21 @@ export const brokenFences: readonly BrokenNode[] = [
   }),
   ...brokenIf(["inspect", "ownCounters"], {
     "extend() with rejoin advances the counter, as a grant does": {
-      "rejoins without advancing the counter": (correct) => {
-        const { node, forget } = forgetful(correct);
-        return {
-          ...node,
-          async extend(request) {
-            const [resource] = request.resources as [string];
-            const { owner, fence } = await node.inspect(resource);
-            if (owner !== null || !request.rejoin) return node.extend(request);
-            forget(resource);
-            await node.acquire({ ...request, fenceHint: Math.max(fence, request.fence) });
-            return { held: false, rejoined: true };
-          },
-        };
-      },
+      "rejoins without advancing the counter": forgetting((node, forget) => ({
+        async extend(request) {
+          const [resource] = request.resources as [string];
+          const { owner, fence } = await node.inspect(resource);
+          if (owner !== null || !request.rejoin) return node.extend(request);
+          forget(resource);
+          await node.acquire({ ...request, fenceHint: Math.max(fence, request.fence) });
+          return { held: false, rejoined: true };
+        },
+      })),
     },
     "the fence of a grant is one more than the counter, after an expiry": {
-      "forgets the counter when the claim expires": (correct) => {
-        const { node, forget } = forgetful(correct);
+      "forgets the counter when the claim expires": forgetting((node, forget) => {
         const claimed = new Set<string>();
         return {
-          ...node,
           async acquire(request) {
             for (const resource of request.resources) {
               if (claimed.has(resource) && (await node.inspect(resource)).owner === null) forget(resource);
@@ -194,37 +179,29 @@ export const brokenFences: readonly BrokenNode[] = [
             return node.release(request);
           },
         };
-      },
+      }),
     },
     "acquire() with takeover passes the claim to the new owner, and advances the counter": {
-      "does not advance the counter in a takeover": (correct) => {
-        const { node, forget } = forgetful(correct);
-        return {
-          ...node,
-          async acquire(request) {
-            const [resource] = request.resources as [string];
-            const { owner, fence } = await node.inspect(resource);
-            if (owner === null || owner !== request.takeover) return node.acquire(request);
-            forget(resource);
-            return node.acquire({ ...request, fenceHint: Math.max(fence, request.fenceHint) });
-          },
-        };
-      },
+      "does not advance the counter in a takeover": forgetting((node, forget) => ({
+        async acquire(request) {
+          const [resource] = request.resources as [string];
+          const { owner, fence } = await node.inspect(resource);
+          if (owner === null || owner !== request.takeover) return node.acquire(request);
+          forget(resource);
+          return node.acquire({ ...request, fenceHint: Math.max(fence, request.fenceHint) });
+        },
+      })),
     },
   }),
   ...brokenIf(["ownCounters"], {
     "release() frees the owner's claim for the next owner, and keeps the counter": {
-      "forgets the counter with the claim": (correct) => {
-        const { node, forget } = forgetful(correct);
-        return {
-          ...node,
-          async release(request) {
-            const reply = await node.release(request);
-            if (reply.released) request.resources.forEach(forget);
-            return reply;
-          },
-        };
-      },
+      "forgets the counter with the claim": forgetting((node, forget) => ({
+        async release(request) {
+          const reply = await node.release(request);
+          if (reply.released) request.resources.forEach(forget);
+          return reply;
+        },
+      })),
     },
     "the counter of a resource advances with each of its grants, whatever other resources do": {
       "sets a shared counter to the highest fence of the resource of the latest extension": (node) =>

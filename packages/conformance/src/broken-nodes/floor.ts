@@ -8,7 +8,7 @@ import {
   type LockNode,
 } from "@holdfast/core/node";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenNode, brokenIf, on, type Wrapper, withDenials, withGrants } from "./broken-node.ts";
+import { type BrokenNode, brokenIf, on, type Wrapper, withGrants } from "./broken-node.ts";
 
 /** A floor and an epoch that a wrapper keeps or has seen. */
 interface State {
@@ -180,6 +180,7 @@ export const brokenFloors: readonly BrokenNode[] = [
       "has raiseFloor() and not scan()": () => ({ scan: undefined }) as unknown as Partial<LockNode>,
     },
     "acquire() grants one more than the floor if the counter is lower, through either client": {
+      "replies to raiseFloor() before the floor is in force": raisingLater,
       "keeps a floor and ignores it": () => keeping().methods,
       "ignores the floor in a takeover": hinting(({ takeover }) => takeover === undefined),
     },
@@ -276,13 +277,13 @@ export const brokenFloors: readonly BrokenNode[] = [
         };
       },
     },
-    "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls": {
-      "replies to raiseFloor() before the floor is in force": raisingLater,
-    },
     "the floor and the epoch last for seconds, and outlive claims and counters": {
       "forgets the floor after two seconds": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
     },
     "acquire() is served if its epoch differs from that of the node by 1 at most, and no other": {
+      "serves every request without an epoch": pretending((epoch, nodeEpoch) =>
+        nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch,
+      ),
       "serves clients of older epochs": pretending((epoch = 1, nodeEpoch) => Math.max(epoch, nodeEpoch)),
       "serves clients of the epoch after the next one": pretending((epoch = 1, nodeEpoch) =>
         nodeEpoch > 0 && epoch === nodeEpoch + 2 ? nodeEpoch : epoch,
@@ -300,15 +301,7 @@ export const brokenFloors: readonly BrokenNode[] = [
       ),
       "denies requests of other epochs": refusing(async () => ({ granted: false })),
     },
-    "acquire() without an epoch counts as one of epoch 1": {
-      "serves every request without an epoch": pretending((epoch, nodeEpoch) =>
-        nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch,
-      ),
-    },
     "acquire() that is refused for its epoch claims nothing, and changes no counter": {
-      "refuses a request for its epoch, and has claimed the resource": meddling((request, node, { epoch }) =>
-        node.acquire({ ...request, epoch }),
-      ),
       "refuses a request for its epoch, and has advanced the counter": meddling(async (request, node, { epoch }) => {
         const { granted } = await node.acquire({ ...request, epoch });
         if (granted) await node.release(request);
@@ -333,8 +326,6 @@ export const brokenFloors: readonly BrokenNode[] = [
     "extend() and release() serve holders of all epochs": {
       "does not extend the claims of older epochs": refusingHolders("extend"),
       "does not release the claims of older epochs": refusingHolders("release"),
-    },
-    "extend() with rejoin serves holders of all epochs": {
       "rejoins nothing once it has an epoch": knowing((state, node) => ({
         extend: (request) => node.extend(state.epoch > 0 ? { ...request, rejoin: false } : request),
       })),
@@ -344,16 +335,6 @@ export const brokenFloors: readonly BrokenNode[] = [
     "acquire() grants one more than the floor if the counter is lower, through either client": {
       "obeys the floor only for resources without a counter": hinting(
         async ({ resources }, node) => (await node.inspect(resources[0] as string)).fence === 0,
-      ),
-    },
-    "acquire() resent by the holder grants again with its fence, or with the floor": {
-      "raises the counter of a held resource above the floor when it denies": knowing((state, node) =>
-        withDenials(node, async (denial, request) => {
-          const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
-          const claim = { ...request, owner: owner as string, ttlMs: Math.ceil(remainingMs as number), rejoin: false };
-          await node.extend({ ...claim, fence: state.floor + 1 });
-          return denial;
-        }),
       ),
     },
     "inspect() returns the floor beside the counter, or the counter that it has raised": {

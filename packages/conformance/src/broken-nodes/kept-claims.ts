@@ -7,7 +7,7 @@ import {
   type LockNode,
 } from "@holdfast/core/node";
 import { dayMs } from "../world/durations.ts";
-import { type BrokenNode, broken, brokenIf, forgetful } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetting, type Wrapper } from "./broken-node.ts";
 
 /** A claim that a wrapper has seen granted. */
 interface SeenClaim {
@@ -96,26 +96,25 @@ function endingWithConnection(
 }
 
 /** Loses counters some time after their resources were released. */
-function forgettingAfter(correct: LockNode, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
-  const { node, forget } = forgetful(correct);
-  const releasedAtMs = new Map<string, number>();
-  return {
-    ...node,
-    async acquire(request) {
-      for (const resource of request.resources ?? []) {
-        const atMs = releasedAtMs.get(resource);
-        releasedAtMs.delete(resource);
-        if (atMs !== undefined && elapsedMs() - atMs >= afterMs) forget(resource);
-      }
-      return node.acquire(request);
-    },
-    async release(request) {
-      const reply = await node.release(request);
-      if (reply.released) for (const resource of request.resources) releasedAtMs.set(resource, elapsedMs());
-      return reply;
-    },
-  };
-}
+const forgettingAfter = (afterMs: number): Wrapper<LockNode> =>
+  forgetting((node, forget, elapsedMs) => {
+    const releasedAtMs = new Map<string, number>();
+    return {
+      async acquire(request) {
+        for (const resource of request.resources ?? []) {
+          const atMs = releasedAtMs.get(resource);
+          releasedAtMs.delete(resource);
+          if (atMs !== undefined && elapsedMs() - atMs >= afterMs) forget(resource);
+        }
+        return node.acquire(request);
+      },
+      async release(request) {
+        const reply = await node.release(request);
+        if (reply.released) for (const resource of request.resources) releasedAtMs.set(resource, elapsedMs());
+        return reply;
+      },
+    };
+  });
 
 /** Grants at once, and lets the store commit later. Calls of this process wait for the commit and do not notice. */
 function committingLater(node: Required<LockNode>): Partial<LockNode> {
@@ -212,7 +211,7 @@ export const brokenKeptClaims: readonly BrokenNode[] = [
   }),
   ...brokenIf(["ownCounters"], {
     "fence counters are kept for seconds after their claims have ended": {
-      "forgets a counter two seconds after the release": (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
+      "forgets a counter two seconds after the release": forgettingAfter(2_000),
     },
   }),
   ...broken({

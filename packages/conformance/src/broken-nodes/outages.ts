@@ -139,20 +139,4 @@ export const brokenOutages: readonly BrokenNode[] = [
       },
     },
   }),
-  ...brokenIf(["inspect", "watch", "server"], {
-    "calls that are granted, denied, resent or rejected leave no connection open": {
-      "keeps a connection open for each inspection": on("inspect", async (resource, node) => {
-        await leak(node);
-        return node.inspect(resource);
-      }),
-    },
-  }),
-  ...brokenIf(["watch", "floor", "server"], {
-    "calls that are granted, denied, resent or rejected leave no connection open": {
-      "keeps a connection open for each scan": on("scan", async (request, node) => {
-        await leak(node);
-        return node.scan(request);
-      }),
-    },
-  }),
 ];

@@ -51,17 +51,6 @@ export const brokenScans: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["floor"], {
-    "scan() reads each counter, whether its claim is in force, released or expired": {
-      "scans what it read the first time": (node) => {
-        let first: Promise<ScanPortion> | undefined;
-        return {
-          scan(request) {
-            first ??= readAll(node, request);
-            return first;
-          },
-        };
-      },
-    },
     "scan() reads no counter above the floor if no fence is above it": {
       "scans the epoch as a counter": (node) =>
         changing(node, async (portion, { timeoutMs }) => {
@@ -105,13 +94,6 @@ export const brokenScans: readonly BrokenNode[] = [
     "scan() reads the claim of every sharer with its own remaining time, and no ended one": {
       "scans one sharer of each resource": (node) =>
         withClaims(node, (read) => [...new Map(read.map((claim) => [claim.resource, claim])).values()]),
-      "scans the longest remaining time for all sharers of a resource": (node) =>
-        withClaims(node, (read) =>
-          read.map((claim) => {
-            const others = read.filter(({ resource }) => resource === claim.resource);
-            return { ...claim, remainingMs: Math.max(...others.map(({ remainingMs }) => remainingMs)) };
-          }),
-        ),
     },
     "scan() reads the claims of all of two hundred sharers": {
       "scans a hundred sharers at most": (node) => withClaims(node, (read) => read.slice(0, 100)),
@@ -201,36 +183,12 @@ export const brokenScans: readonly BrokenNode[] = [
             note(request);
             return node.extend(request);
           },
-          // The claims come first, and then the portions of the correct node for its counters.
           async scan({ cursor = "Infinity", timeoutMs }) {
-            if (cursor.startsWith("after the claims")) {
-              const position = cursor.slice("after the claims".length);
-              const portion = await node.scan({ timeoutMs, ...(position !== "" && { cursor: position }) });
-              const next = portion.cursor !== undefined && { cursor: `after the claims${portion.cursor}` };
-              return { ...portion, claims: [], ...next };
-            }
-            const { claims: all } = await readAll(node, { timeoutMs });
+            const { claims: all, ...counted } = await readAll(node, { timeoutMs });
             const rest = all.filter((claim) => changeOf(claim) < Number(cursor));
             const read = rest.sort((one, other) => changeOf(other) - changeOf(one)).slice(0, 500);
-            const next = read.length < rest.length ? String(read.slice(-1).map(changeOf)) : "after the claims";
-            return { counters: 0, highest: 0, claims: read, cursor: next };
-          },
-        };
-      },
-    },
-    "scan() reads everything that lasts while other resources are claimed and released": {
-      "misses the claims that were made after the first release": (node) => {
-        const late = new Set<string>();
-        let isLate = false;
-        return {
-          ...withClaims(node, (read) => read.filter(({ resource }) => !late.has(resource))),
-          async acquire(request) {
-            if (isLate) for (const resource of request.resources) late.add(resource);
-            return node.acquire(request);
-          },
-          release(request) {
-            isLate = true;
-            return node.release(request);
+            const next = read.length < rest.length && { cursor: String(read.slice(-1).map(changeOf)) };
+            return { ...counted, claims: read, ...next };
           },
         };
       },

@@ -93,37 +93,16 @@ export const brokenSharing: readonly BrokenNode[] = [
         node.acquire("shared" in request ? { ...request, ...shared } : request),
       ),
     },
-    "acquire() lets a hundred owners share a resource until the last one has released": {
-      "lets at most sixteen owners share": (node) => {
-        const sharers = new Set<string>();
-        return {
-          async acquire(request) {
-            if (request.shared) sharers.add(request.owner);
-            return sharers.size > 16 ? { granted: false } : node.acquire(request);
-          },
-        };
-      },
-    },
     "acquire() of a shared claim on several resources denies and changes nothing while any is held alone": {
       "claims several shared resources one by one, and keeps the first if a later one is held alone": on(
         "acquire",
         (request, node) => (request.shared ? claimEach(request, node) : node.acquire(request)),
       ),
     },
-    "acquire() of a shared claim on several resources shares each of them": {
+    "acquire() that joins sharers on every one of several resources sets each counter to the highest": {
       "shares only the first of several resources": on("acquire", (request, node) =>
         node.acquire(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
       ),
-    },
-    "acquire() of a shared claim resent grants again with the counter, and is still one claim": {
-      "raises the counter to the hint of a shared request that is sent again": (node) => {
-        const known = new Set<string>();
-        return withGrants(node, (fence, request) => {
-          const isAgain = known.has(request.owner);
-          if (request.shared) known.add(request.owner);
-          return isAgain ? Math.max(fence, request.fenceHint) : fence;
-        });
-      },
     },
     "acquire() grants all of many shared claims sent at once, with one fence": {
       "loses a shared claim if two are sent at once": (node) => {
@@ -144,33 +123,12 @@ export const brokenSharing: readonly BrokenNode[] = [
       "reports that it released a shared claim whose acquire it has only just sent": (node) =>
         releasingSent(node, true),
     },
-    "extend() of one shared claim raises the counter for all sharers, and for all later claims": {
-      "does not advance the counter for an exclusive claim after shared ones": (node) => {
-        const wereShared = new Map<string, boolean>();
-        return withGrants(node, (fence, request) => {
-          const [resource] = request.resources as [string];
-          const wasShared = wereShared.get(resource) === true;
-          wereShared.set(resource, request.shared === true);
-          return wasShared && !request.shared ? fence - 1 : fence;
-        });
-      },
-    },
     "extend() of a shared claim with less than its remaining ttl does not shorten it": {
       "shortens a shared claim to the ttl of its extension": on("extend", async (request, node) => {
         const reply = await node.extend(request);
         if (reply.held && request.shared) await claimAgain(request, node);
         return reply;
       }),
-    },
-    "a shared claim lasts for the whole of a ttl of seconds": {
-      "ends shared claims a tenth before their ttl": on("acquire", (request, node) =>
-        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),
-      ),
-    },
-    "shared claims last until the last of them ends, and then the resource is free": {
-      "ends shared claims after half of their ttl": on("acquire", (request, node) =>
-        node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs / 2) } : request),
-      ),
     },
     "a shared claim that has expired counts no longer, while another one lasts": {
       "reports that it released a shared claim that has expired": (node) => {
@@ -217,15 +175,13 @@ export const brokenSharing: readonly BrokenNode[] = [
       }),
     },
     "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any": {
-      "names the mark of shared claims in its store as the holder": (node) =>
-        withDenials(node, (denial) => ({ ...denial, holder: "shared" })),
-    },
-    "acquire() with takeover that is denied by another sharer names that one as the holder, if it names any": {
       "names the sharer that may be taken over as the holder": (node) =>
         withDenials(node, (denial, { takeover }) => ({
           ...denial,
           ...(takeover !== undefined && { holder: takeover }),
         })),
+      "names the mark of shared claims in its store as the holder": (node) =>
+        withDenials(node, (denial) => ({ ...denial, holder: "shared" })),
     },
   }),
   ...brokenIf(["inspect"], {
@@ -237,16 +193,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         grantingDenied(node, async ({ resources, owner, shared: isShared }) => {
           return !isShared && (await joinOf(node, { resources, owner })) === "all";
         }),
-      "sets the ttl of sharers for an exclusive request before it denies that": on("acquire", async (request, node) => {
-        const reply = await node.acquire(request);
-        if (reply.granted || request.shared) return reply;
-        for (const { owner } of await sharersOf(node, request.resources[0] as string)) {
-          const other = { ...request, ...shared, owner };
-          await node.release(other);
-          await node.acquire(other);
-        }
-        return reply;
-      }),
     },
     "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared": {
       "looks for sharers of the first of several resources only": (node) =>
@@ -292,25 +238,6 @@ export const brokenSharing: readonly BrokenNode[] = [
       "never advances the counter for a shared claim": (node) =>
         withSharedGrants(node, (fence, _, join) => (join === "none" ? Math.max(1, fence - 1) : fence)),
     },
-    "acquire() of a shared claim advances the counter if all earlier sharers have expired": {
-      "counts shared claims that have expired as claims to join": (node) => {
-        const open = new Map<string, string>();
-        return {
-          ...withSharedGrants(node, (fence, { resources, owner }, join) => {
-            const [resource] = resources as [string];
-            const hasExpired = join === "none" && open.has(resource);
-            open.set(resource, owner);
-            return hasExpired ? Math.max(1, fence - 1) : fence;
-          }),
-          async release(request) {
-            for (const resource of request.resources) {
-              if (open.get(resource) === request.owner) open.delete(resource);
-            }
-            return node.release(request);
-          },
-        };
-      },
-    },
     "acquire() of a shared claim that joins leaves the counter alone, whatever its hint": {
       "raises the counter to the hint of a claim that joins": (node) =>
         withSharedGrants(node, async (fence, request, join) => {
@@ -334,14 +261,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         withSharedGrants(node, (fence, _, join) => (join === "some" ? fence - 1 : fence)),
     },
     "extend() of a shared claim prolongs that claim and no other": {
-      "prolongs the claims of all sharers when one extends": on("extend", async (request, node) => {
-        const reply = await node.extend(request);
-        if (reply.held && request.shared) {
-          const others = await othersOn(node, request.resources[0] as string, request.owner);
-          for (const owner of others) await node.extend({ ...request, owner });
-        }
-        return reply;
-      }),
       "prolongs the claims of all sharers to the ttl of the one that joins": (node) =>
         touchingOthers(node, (other, { ttlMs }) => node.extend({ ...other, ttlMs, fence: 1, rejoin: false })),
     },
@@ -372,25 +291,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         const leastMs = Math.min(request.ttlMs, ...sharers.map(({ remainingMs }) => Math.ceil(remainingMs) || 1));
         return node.acquire(request.shared ? { ...request, ttlMs: leastMs } : request);
       }),
-    },
-    "a shared claim that has expired counts no longer, while another one lasts": {
-      "takes the claim of a sharer that has expired for one in force": (node) => {
-        const open = new Set<string>();
-        return {
-          async acquire(request) {
-            const isKnown = request.shared === true && open.has(request.owner);
-            if (!isKnown || (await joinOf(node, request)) !== "all") {
-              if (request.shared) open.add(request.owner);
-              return node.acquire(request);
-            }
-            return { granted: true, fence: (await node.inspect(request.resources[0] as string)).fence };
-          },
-          async release(request) {
-            open.delete(request.owner);
-            return node.release(request);
-          },
-        };
-      },
     },
     "a shared claim outlasts a shorter one that joins, is extended, expires or is released": {
       "shortens the claims of all sharers to the ttl of the one that joins": (node) =>
@@ -435,11 +335,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         }),
       },
     "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares": {
-      "cannot make the claim of the only sharer exclusive": on("acquire", async ({ takeover, ...request }, node) => {
-        const sharers = await sharersOf(node, request.resources[0] as string);
-        const isRefused = takeover === undefined || (sharers.length > 0 && !request.shared);
-        return node.acquire(isRefused ? request : { ...request, takeover });
-      }),
       "makes a claim exclusive although another owner shares the resource": on("acquire", async (request, node) => {
         const { takeover, resources } = request;
         const sharers = await sharersOf(node, resources[0] as string);
@@ -455,16 +350,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         const isAlone = owner !== null && sharers === undefined && owner === request.takeover;
         const { shared: _, ...exclusive } = request;
         return node.acquire(isAlone ? exclusive : request);
-      }),
-    },
-    "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone": {
-      "replaces all sharers when one is taken over": on("acquire", async (request, node) => {
-        const { takeover, resources, owner } = request;
-        const others = await othersOn(node, resources[0] as string, owner);
-        if (request.shared && takeover !== undefined && others.includes(takeover)) {
-          for (const other of others) await node.release({ ...request, owner: other });
-        }
-        return node.acquire(request);
       }),
     },
     "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter": {
@@ -502,7 +387,7 @@ export const brokenSharing: readonly BrokenNode[] = [
           return { ...denial, retryAfterMs: Math.min(...sharers.map(({ remainingMs }) => remainingMs)) };
         }),
     },
-    "inspect() lists a single sharer, and none for an exclusive claim": {
+    "inspect() lists no sharer that has released or expired": {
       "shows no sharers": on("inspect", async (resource, node) => {
         const { sharers: _, ...view } = await node.inspect(resource);
         return view;
@@ -514,23 +399,6 @@ export const brokenSharing: readonly BrokenNode[] = [
         const [first] = [...(view.sharers ?? [])].sort((a, b) => a.remainingMs - b.remainingMs);
         return { ...view, ...first };
       }),
-    },
-    "inspect() lists no sharer that has released or expired": {
-      "shows sharers that have released": (node) => {
-        const gone = new Set<string>();
-        return {
-          async release(request) {
-            const reply = await node.release(request);
-            if (reply.released) gone.add(request.owner);
-            return reply;
-          },
-          async inspect(resource) {
-            const view = await node.inspect(resource);
-            const released = [...gone].map((owner) => ({ owner, remainingMs: 1 }));
-            return view.sharers === undefined ? view : { ...view, sharers: [...view.sharers, ...released] };
-          },
-        };
-      },
     },
     "inspect() lists at least the hundred sharers that last longest": {
       "shows the first ten sharers": on("inspect", async (resource, node) => {

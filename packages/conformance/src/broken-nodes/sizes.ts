@@ -1,5 +1,5 @@
 import type { AcquireRequest } from "@holdfast/core/node";
-import { type BrokenNode, broken, brokenIf, forgetful, on } from "./broken-node.ts";
+import { type BrokenNode, broken, brokenIf, forgetting, on } from "./broken-node.ts";
 
 /** The same request for the first hundred of its resources. */
 function cut<Request extends { readonly resources: readonly string[] }>(request: Request): Request {
@@ -38,19 +38,10 @@ export const brokenSizes: readonly BrokenNode[] = [
     },
   }),
   ...brokenIf(["ownCounters"], {
-    "acquire(), extend() and release() of 300 resources reach each of them": {
-      "raises only the first hundred counters of a call": on("extend", async (request, node) =>
-        request.resources.length > 100
-          ? node.extend({ ...request, fence: 1 }).then((reply) => (reply.held ? node.extend(cut(request)) : reply))
-          : node.extend(request),
-      ),
-    },
     "thousands of claims are held at once, and thousands of counters are kept": {
-      "forgets the oldest counter beyond a thousand": (correct) => {
-        const { node, forget } = forgetful(correct);
+      "forgets the oldest counter beyond a thousand": forgetting((node, forget) => {
         const counters = new Set<string>();
         return {
-          ...node,
           async release(request) {
             const reply = await node.release(request);
             if (reply.released) for (const resource of request.resources) counters.add(resource);
@@ -62,7 +53,7 @@ export const brokenSizes: readonly BrokenNode[] = [
             return reply;
           },
         };
-      },
+      }),
     },
   }),
 ];

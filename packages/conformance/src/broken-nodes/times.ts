@@ -74,7 +74,7 @@ export const brokenTimes: readonly BrokenNode[] = [
         return reply;
       }),
     },
-    "extend() with rejoin of a held claim makes it last longer": {
+    "extend() with rejoin of a held claim makes it last for the ttl of the request from then on": {
       "does not prolong a held claim if rejoin is set": on("extend", async (request, node) => {
         const reply = await node.extend({ ...request, ttlMs: 1, rejoin: false });
         return reply.held || !request.rejoin ? reply : node.extend(request);
@@ -114,10 +114,17 @@ export const brokenTimes: readonly BrokenNode[] = [
       },
     },
     "the remaining time, if given, is never less than the ttl minus the time since the request": {
+      "returns the ttl of the claim from inspect() instead of the remaining time": on(
+        "inspect",
+        async (resource, node) => {
+          const view = await node.inspect(resource);
+          return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
+        },
+      ),
       "ends claims of minutes one percent early": (node) =>
         withTtl(node, (ttlMs) => (ttlMs < minuteMs ? ttlMs : Math.ceil(ttlMs * 0.99))),
     },
-    "extend() of a held claim makes it last longer": {
+    "extend() of a held claim makes it last for the ttl of the request from then on": {
       "does not change the ttl in an extension": on("extend", async (request, node) => {
         const { remainingMs } = await node.inspect(request.resources[0] as string);
         return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
@@ -130,15 +137,6 @@ export const brokenTimes: readonly BrokenNode[] = [
           const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
           const isTakeover = owner !== null && owner === request.takeover;
           return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
-        },
-      ),
-    },
-    "inspect() returns a remaining time that runs down": {
-      "returns the ttl of the claim from inspect() instead of the remaining time": on(
-        "inspect",
-        async (resource, node) => {
-          const view = await node.inspect(resource);
-          return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
         },
       ),
     },

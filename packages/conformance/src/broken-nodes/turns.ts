@@ -1,4 +1,4 @@
-import type { LockNode, ReleaseRequest } from "@holdfast/core/node";
+import type { LockNode } from "@holdfast/core/node";
 import { shared } from "../world/client.ts";
 import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 
@@ -6,18 +6,6 @@ import { type BrokenNode, brokenIf, on } from "./broken-node.ts";
 async function isShared(node: Required<LockNode>, resource: string, owner?: string): Promise<boolean> {
   const { sharers = [] } = await node.inspect(resource);
   return sharers.some((sharer) => sharer.owner !== owner);
-}
-
-/** Adds waiters of shared requests to the list of a free resource. */
-async function enlistReaders(
-  node: LockNode,
-  { resources, timeoutMs }: Pick<ReleaseRequest, "resources" | "timeoutMs">,
-  waiters: readonly string[],
-): Promise<void> {
-  const claim = { resources, timeoutMs, owner: crypto.randomUUID(), ttlMs: 10_000, fenceHint: 1 };
-  await node.acquire(claim);
-  for (const waiter of waiters) await node.acquire({ ...claim, ...shared, owner: crypto.randomUUID(), waiter });
-  await node.release({ ...claim, undo: true });
 }
 
 /**
@@ -48,24 +36,6 @@ function favouring(
 /** Faults in the turns of readers and writers, for nodes that keep waiting lists. */
 export const brokenTurns: readonly BrokenNode[] = [
   ...brokenIf(["waitingLists"], {
-    "release() of an exclusive claim removes all waiters of shared requests, and names one of them": {
-      "names one waiter of a shared request at a time": (node) => {
-        const readers = new Set<string>();
-        return {
-          async acquire(request) {
-            const reply = await node.acquire(request);
-            if (!reply.granted && request.shared && request.waiter !== undefined) readers.add(request.waiter);
-            return reply;
-          },
-          async release(request) {
-            const reply = await node.release(request);
-            if (reply.next !== undefined && readers.delete(reply.next))
-              await enlistReaders(node, request, [...readers]);
-            return reply;
-          },
-        };
-      },
-    },
     "release() names waiters of shared requests before exclusive ones that joined earlier": {
       "keeps all waiters in one order, and ignores that some wait to share": on("acquire", async (request, node) => {
         const { waiter, shared: _, ...exclusive } = request;
@@ -94,8 +64,11 @@ export const brokenTurns: readonly BrokenNode[] = [
       "names one waiter of a shared request when a denial frees its list": on("acquire", async (request, node) => {
         const reply = await node.acquire(request);
         if (reply.granted || request.resources.length === 1) return reply;
-        const { resources, timeoutMs } = request;
-        await enlistReaders(node, { resources: resources.slice(0, 1), timeoutMs }, ["D"]);
+        const claim = { ...request, resources: request.resources.slice(0, 1), owner: crypto.randomUUID() };
+        const { waiter: _, shared: __, ...alone } = claim;
+        await node.acquire(alone);
+        await node.acquire({ ...claim, ...shared, owner: crypto.randomUUID(), waiter: "D" });
+        await node.release({ ...alone, undo: true });
         return reply;
       }),
     },

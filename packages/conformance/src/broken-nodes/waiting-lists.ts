@@ -223,25 +223,6 @@ export const brokenWaitingLists: readonly BrokenNode[] = [
       "names a waiter at a release with undo": on("release", ({ undo: _, ...request }, node) => node.release(request)),
     },
   }),
-  ...brokenIf(["waitingLists", "advance"], {
-    "a waiting list is dropped a minute after a waiter was last added to it": {
-      "never drops a waiting list": (node) => {
-        const latest = new Map<string, string>();
-        return {
-          async acquire(request) {
-            const { resources, waiter } = request;
-            if (waiter !== undefined) for (const resource of resources) latest.set(resource, waiter);
-            return node.acquire(request);
-          },
-          async release(request) {
-            const reply = await node.release(request);
-            const next = reply.next ?? latest.get(request.resources[0] as string);
-            return request.undo || next === undefined ? reply : { ...reply, next };
-          },
-        };
-      },
-    },
-  }),
   ...brokenIf(["waitingLists", "watch"], {
     "watch() names the next waiter of a free resource when a claim on it and on a held one is denied": {
       "notifies watchers only of waiters that a release names": (node) => {

@@ -79,21 +79,4 @@ export const brokenWakeUps: readonly BrokenNode[] = brokenIf(["watch"], {
       };
     },
   },
-  "watch() is not needed for progress: an expired claim is free without a notification": {
-    "grants a resource that was denied only after a release, and not after an expiry": (node) => {
-      const awaited = new Set<string>();
-      return {
-        async acquire(request) {
-          if (request.resources.some((resource) => awaited.has(resource))) return { granted: false };
-          const reply = await node.acquire(request);
-          if (!reply.granted) for (const resource of request.resources) awaited.add(resource);
-          return reply;
-        },
-        release(request) {
-          for (const resource of request.resources) awaited.delete(resource);
-          return node.release(request);
-        },
-      };
-    },
-  },
 });

@@ -1,6 +1,5 @@
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Winnings } from "../contend.ts";
 import { type Fact, facts, factsNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { FenceMatcher } from "../world/expectations.ts";
@@ -30,18 +29,6 @@ async function race(
     return (await client.acquire(owner, resource)).granted ? [{ owner, client }] : [];
   });
   return (await Promise.all(claims)).flat();
-}
-
-/** Fails unless each grant advanced the counter of the previous one, in either process, and no claim was lost. */
-function expectOneAfterAnother(winnings: readonly Winnings[]): void {
-  const mistake =
-    "a call of one process runs between the steps of another's: calls are not atomic in the store, or claims are kept in the process";
-  const lost = winnings.reduce((sum, each) => sum + each.lost, 0);
-  expect(lost, `${mistake}: claims that had disappeared before their release`).toBe(0);
-  const fences = winnings.flatMap((each) => each.fences).sort((one, other) => one - other);
-  const repeated = fences.filter((fence, index) => fence === fences[index + 1]);
-  expect(repeated, `${mistake}: fences that were granted twice`).toEqual([]);
-  expect(fences, `${mistake}: the fences of all grants`).toEqual(fences.map((_, index) => index + 1));
 }
 
 /** Fails unless both clients see that the claim is held. */
@@ -118,15 +105,6 @@ export const processFacts: readonly Fact[] = [
         expect(await client.hold(owner, "r"), `${perProcess}: the counter after ${round + 1} grants`).toBe(round + 1);
         await client.free(owner, "r");
       }
-    },
-
-    "two processes that claim and release as fast as they can exclude each other, and fences increase": async (world) =>
-      expectOneAfterAnother(await world.contendInTwoProcesses(["r"])),
-  }),
-  ...factsNeeding(["otherProcess", "severalResources"], {
-    "claims on many resources are atomic when two processes make them as fast as they can": async (world) => {
-      const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
-      expectOneAfterAnother(await world.contendInTwoProcesses(names));
     },
   }),
   ...factsNeeding(["otherProcess", "sharing"], {

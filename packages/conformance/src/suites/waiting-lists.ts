@@ -72,14 +72,6 @@ export const waitingListFacts: readonly Fact[] = [
       }
     },
   }),
-  ...factsNeeding(["takeover"], {
-    "acquire() with takeover is granted, whichever waiter is next": async ({ node, rival }) => {
-      await node.grant("alice", "r");
-      await rival.deny("bob", "r", { waiter: "B" });
-      expect(await node.grant("carol", "r", { takeover: "alice", waiter: "C" })).toBe(2);
-      await node.free("carol", "r");
-    },
-  }),
   ...factsNeeding(["waitingLists"], {
     // The members of a list.
     "release() names the waiter of a denied acquire(), through either client, and no other": async ({

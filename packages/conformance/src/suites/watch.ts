@@ -1,8 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, type Resources, shared } from "../world/client.ts";
-import { afterExpiry } from "../world/expectations.ts";
-import { claimAndExpire, nextFence, type World } from "../world/world.ts";
+import { nextFence, type World } from "../world/world.ts";
 
 /** Claims and releases the resources until `isNotified()`. Repeats this, because a notification may be lost. */
 export async function releaseUntil(
@@ -125,14 +124,6 @@ export const watchFacts: readonly Fact[] = [
     },
 
     // Locks do not depend on notifications.
-    "watch() is not needed for progress: an expired claim is free without a notification": async (world) => {
-      const unwatch = await world.node.watch("r", () => {});
-      const fence = await claimAndExpire(world, "alice", "r");
-      expect(fence, "a watch changes the counter").toBe(1);
-      expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
-      await unwatch();
-      await world.node.hold("bob", "r");
-    },
   }),
   ...factsNeeding(["watch", "severalResources"], {
     "watch() notifies of one resource that was released together with others": (world) =>

@@ -3,10 +3,12 @@ import type {
   AcquireReply,
   AcquireRequest,
   ExtendReply,
+  ExtendRequest,
   Floor,
   LockNode,
   NodeView,
   ReleaseReply,
+  ReleaseRequest,
   ScannedClaim,
   ScanPortion,
   ScanRequest,
@@ -32,29 +34,16 @@ export const shared = { shared: true } as const;
 /** One resource or several. */
 export type Resources = string | readonly string[];
 
+type Rest<Request> = Partial<Omit<Request, "resources" | "owner" | "timeoutMs">>;
+
 /** Optional parts of a claim. Default: `longMs`, and a hint below every counter. */
-export interface ClaimTerms {
-  readonly ttlMs?: number;
-  readonly fenceHint?: number;
-  readonly takeover?: string;
-  readonly shared?: boolean;
-  readonly waiter?: string;
-  readonly epoch?: number;
-}
+export type ClaimTerms = Rest<AcquireRequest>;
 
 /** Optional parts of an extension. Default: `longMs`, a fence below every counter, no rejoin. */
-export interface ExtendTerms {
-  readonly ttlMs?: number;
-  readonly fence?: number;
-  readonly rejoin?: boolean;
-  readonly shared?: boolean;
-}
+export type ExtendTerms = Rest<ExtendRequest>;
 
 /** Optional parts of a release. Default: none. */
-export interface ReleaseTerms {
-  readonly waiter?: string;
-  readonly undo?: boolean;
-}
+export type ReleaseTerms = Rest<ReleaseRequest>;
 
 /** What a whole series of portions has read. */
 export interface Scanned {

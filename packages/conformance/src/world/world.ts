@@ -1,6 +1,5 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
-import { type Contest, contend, type Winnings } from "../contend.ts";
 import type { RemoteNode } from "../rival-processes.ts";
 import type { Limit, Settings } from "../settings.ts";
 import type { LockNodeSubject, SubjectServer } from "../subject.ts";
@@ -45,8 +44,6 @@ export interface World {
   inOtherProcess(): Promise<Client>;
   /** How often to repeat what the suite does `count` times by default. */
   times(count: number): number;
-  /** Lets this process and another one contend for the resources. */
-  contendInTwoProcesses(resources: readonly string[]): Promise<readonly Winnings[]>;
   /** Opens a client in a separate process, which may be killed. */
   inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
   /** Closes the clients in other processes, and then the subject. */
@@ -115,17 +112,6 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
     nameBytesMax,
     times: (count) => Math.max(1, Math.round(count * repetition)),
     inOtherProcess: async () => clientInProcess(await openRemote("open")),
-    async contendInTwoProcesses(names) {
-      const remote = await openRemote("open");
-      const resources = names.map((name) => related?.call(subject, name) ?? name).sort();
-      const contest: Contest = { resources, grants: world.times(50), leastMs: world.times(300), timeoutMs };
-      let isOver = false;
-      const there = remote.contend(contest).finally(() => {
-        isOver = true;
-      });
-      // This process starts before the other one and continues until that ends.
-      return Promise.all([there, contend(subject.node, contest, () => isOver)]);
-    },
     async inOwnProcess() {
       const remote = await openRemote("openAlone");
       return { client: clientInProcess(remote), kill: () => remote.kill() };
