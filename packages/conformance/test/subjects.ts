@@ -1,10 +1,7 @@
 import type { LockNode } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
-import { bundleRival } from "@holdfast/testkit/bundle-rival";
 import type { LockNodeSubject } from "../src/index.ts";
-import { startTcpProxy } from "../src/tcp-proxy.ts";
-import { connectNode, startNodeServer } from "./fixtures/node-server.ts";
 
 /** The reason why subjects in this process have no server. */
 export const inThisProcess = "it lives in this process";
@@ -77,29 +74,6 @@ export async function remoteSubject(
         isGone = false;
       },
       connections: () => 2 + watches,
-    },
-  };
-}
-
-/** A memory node behind a real connection, which also serves other processes. Its clock is in this process. */
-export async function servedSubject(counters?: number): Promise<LockNodeSubject> {
-  const { node: served, time } = nodeOnVirtualClock(counters);
-  const server = await startNodeServer(() => served);
-  const proxy = await startTcpProxy({ port: server.port });
-  const clients = await Promise.all([connectNode(proxy.port, ""), connectNode(proxy.port, "")]);
-  return {
-    node: clients[0].node,
-    rival: clients[1].node,
-    rivalModule: {
-      ...(await bundleRival(new URL("./fixtures/rival.ts", import.meta.url))),
-      options: { port: server.port, prefix: "" },
-    },
-    ...time,
-    server: proxy,
-    async close() {
-      for (const client of clients) await client.close();
-      await proxy.close();
-      await server.close();
     },
   };
 }
