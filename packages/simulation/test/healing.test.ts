@@ -63,13 +63,6 @@ describe("a node that comes back empty", () => {
     expect(await found(scenario("before it votes"), wrong)).toContain("fence order");
   });
 
-  it("the operator heals a node again when its process has crashed", async () => {
-    const crash: Fault = { kind: "client crash", client: "operator", atMs: 50 };
-    const { violations, history } = await simulate(scenario("before it votes", [crash]));
-    expect(violations).toEqual([]);
-    expect(history.counterLosses[0]?.healedAtMs).toBeGreaterThan(10 + ttlMs);
-  });
-
   it("a node keeps its memory if too few nodes would be left to heal it", async () => {
     const crash: Fault = {
       ...{ kind: "node crash", node: "B", atMs: 60, forMs: 5, memory: "lost", isSilent: false },

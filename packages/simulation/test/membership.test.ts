@@ -1,4 +1,4 @@
-import { drawScenario, type Fault, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
+import { drawScenario, type Scenario, type SimulateOptions, simulate } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 import { client, found, lines, update } from "./scenes.ts";
 import {
@@ -40,22 +40,6 @@ describe("a change of the set of nodes", () => {
     const clients = ["client 1", "client 2"];
     const names = [3, 5, 7, 9].flatMap((epoch) => clients.map((name) => `${name} in epoch ${epoch}`));
     expect(new Set(history.locks.map((lock) => lock.client))).toEqual(new Set([...clients, ...names]));
-  });
-
-  it("a change goes on when the process of the operator crashes again and again", async () => {
-    const crashes = Array.from({ length: 20 }, (_, index): Fault => {
-      return { kind: "client crash", client: "operator", atMs: 130 * index };
-    });
-    const { violations, changes } = await simulate({ ...growing, faults: crashes });
-    expect(violations).toEqual([]);
-    expect(changes).toBe(2);
-  });
-
-  it("clients that an operator does not wait for are refused, and stay safe", async () => {
-    const membership = { ...growing.membership, sets: [["A"], ["B"]], discipline: "operator hurries", followMs: 3000 };
-    const { violations, changes } = await simulate({ ...growing, membership } as Scenario);
-    expect(violations).toEqual([]);
-    expect(changes).toBe(1);
   });
 
   it("the timeline shows the steps of the operator, and when clients follow", async () => {

@@ -22,15 +22,6 @@ describe("programs with nested locks", () => {
     expect(outer?.endedAtMs).toBeGreaterThan(inner?.endedAtMs ?? Infinity);
   });
 
-  it.each([
-    ["one process", [{ name: "client 1", workers: [[nested], [both]] }]],
-    ["two processes", [client(1, nested), client(2, both)]],
-  ])("programs that lock in one order all end in %s", async (_, clients) => {
-    const { history, violations } = await simulate({ nodes: 3, clients });
-    expect(violations).toEqual([]);
-    expect(history.waiters.slice(0, 3).map(({ attempt }) => attempt !== undefined)).toEqual([true, true, true]);
-  });
-
   it("shrink() removes an operation together with the operations under it", async () => {
     const forgetful = locks(["stock"], { autoExtend: false, end: "forget" });
     const late = { kind: "pause before acting", client: "client 1", atMs: 0, forMs: 3000 } as const;

@@ -12,16 +12,6 @@ const denial = (atMs: number, attempt: string): TimelineEvent => {
 };
 
 describe("formatTimeline()", () => {
-  it("formatTimeline() writes one line for each event, in order of time and in columns", () => {
-    const events = [
-      { atMs: 1000, who: "storage", what: "later" },
-      { atMs: 2.345, who: "fault", what: "first" },
-    ];
-    expect(formatTimeline(events)).toBe(
-      ["     ms  who      what", "   2.35  fault    first", "1000.00  storage  later"].join("\n"),
-    );
-  });
-
   it("formatTimeline() joins a request to several nodes into one line", () => {
     const events = [ask(1, "1.1", "A"), ask(1, "1.1", "B"), ask(2, "1.1", "C"), grant(3, "1.1")];
     expect(formatTimeline(events).split("\n").slice(1)).toEqual([
@@ -29,21 +19,6 @@ describe("formatTimeline()", () => {
       "2.00  client 1  asks C for stock, 1.1",
       "3.00  node A    grants 1.1",
     ]);
-  });
-
-  it("formatTimeline() joins equal replies of several nodes, even if each node sends several", () => {
-    const say = (atMs: number, from: string, what: string): TimelineEvent => ({
-      atMs,
-      who: `node ${from}`,
-      from,
-      what,
-    });
-    const events = [say(1, "A", "tells"), say(1, "A", "frees"), say(1, "B", "tells"), say(1, "B", "frees")];
-    expect(
-      formatTimeline([...events, say(2, "C", "tells")])
-        .split("\n")
-        .slice(1),
-    ).toEqual(["1.00  nodes A B  tells", "1.00  nodes A B  frees", "2.00  node C     tells"]);
   });
 
   it("formatTimeline() counts the attempts that no node granted", () => {
