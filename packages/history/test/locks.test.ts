@@ -25,14 +25,6 @@ describe("overlapsOf()", () => {
     expect(overlapsOf([lock(10, 20, both), lock(15, 25, both)])).toHaveLength(1);
     expect(overlapsOf([lock(10, 20, both), lock(15, 25, { resources: ["shop"] })])).toEqual([]);
   });
-
-  test.each([
-    ["shared", "exclusive", 1],
-    ["exclusive", "shared", 1],
-    ["shared", "shared", 0],
-  ] as const)("overlapsOf() judges a lock that is %s beside one that is %s", (first, second, count) => {
-    expect(overlapsOf([lock(10, 20, { mode: first }), lock(15, 25, { mode: second })])).toHaveLength(count);
-  });
 });
 
 describe("tokenFaultsOf()", () => {
@@ -40,15 +32,6 @@ describe("tokenFaultsOf()", () => {
     const [right, wrong] = [lock(10, 20), lock(30, 40, { fence: 1 })];
     expect(tokenFaultsOf([wrong, right])).toEqual([{ earlier: right, later: wrong }]);
     expect(tokenFaultsOf([wrong, right], () => true)).toEqual([]);
-  });
-
-  test("tokenFaultsOf() accepts any order for concurrent attempts, but no token twice", () => {
-    const first = lock(10, 20, { fence: 7 });
-    const meanwhile = { attemptAtMs: 5 };
-    expect(tokenFaultsOf([first, lock(30, 40, { fence: 6, ...meanwhile })])).toEqual([]);
-    expect(tokenFaultsOf([first, lock(30, 40, { fence: 7, ...meanwhile })])).toHaveLength(1);
-    const shared = { mode: "shared", fence: 7 } as const;
-    expect(tokenFaultsOf([lock(10, 20, shared), lock(30, 40, shared)])).toEqual([]);
   });
 
   test("tokenFaultsOf() remembers the largest token of more locks than it keeps", () => {
