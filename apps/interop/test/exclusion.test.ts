@@ -1,8 +1,8 @@
 import { isNightly, type RedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { holdfastOverIoredis, holdfastOverNodeRedis } from "../src/libraries/holdfast.ts";
-import type { HeldLock, Library, Locker } from "../src/libraries/library.ts";
-import { theirs } from "../src/libraries/others.ts";
+import { holdfastOverIoredis, holdfastOverNodeRedis } from "./libraries/holdfast.ts";
+import type { HeldLock, Library, Locker } from "./libraries/library.ts";
+import { theirs } from "./libraries/others.ts";
 import { patience, startServers, untilLocked, valuesOf } from "./servers.ts";
 
 const servers = await startServers(isNightly ? 5 : 3);

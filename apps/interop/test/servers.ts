@@ -1,6 +1,6 @@
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, vi } from "vitest";
-import type { HeldLock, Locker } from "../src/libraries/library.ts";
+import type { HeldLock, Locker } from "./libraries/library.ts";
 
 /** How long tests wait for replies of all servers: a lock settles at a majority, and so does its release. */
 export const patience = { timeout: 30_000, interval: 2 };

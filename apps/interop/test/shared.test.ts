@@ -1,7 +1,7 @@
 import { connectNodes } from "@holdfast/app-kit/nodes";
 import { type Lock, Redlock } from "@holdfast/core";
 import { afterAll, describe, expect, test } from "vitest";
-import { theirs } from "../src/libraries/others.ts";
+import { theirs } from "./libraries/others.ts";
 import { patience, startServers, untilLocked } from "./servers.ts";
 
 const servers = await startServers(3);

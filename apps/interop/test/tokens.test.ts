@@ -2,7 +2,7 @@ import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { afterAll, expect, test } from "vitest";
-import { redlock5 } from "../src/libraries/others.ts";
+import { redlock5 } from "./libraries/others.ts";
 import { startServers, untilLocked } from "./servers.ts";
 
 const servers = await startServers(3);

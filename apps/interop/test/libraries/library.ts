@@ -30,16 +30,6 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
-/** Grants every request, to show that losses without locks are noticed. */
-export const none: Library = {
-  name: "no locks",
-  locksSeveral: true,
-  connect: async () => ({
-    tryLock: async () => ({ value: "", extend: async () => true, release: async () => {} }),
-    close: () => {},
-  }),
-};
-
 /** Resolves with `instead` if the promise rejects with an error of this class. Other rejections stay. */
 export async function unless<T, U>(
   promise: PromiseLike<T>,
