@@ -3,7 +3,6 @@ import { type Command, readCommand } from "@holdfast/app-kit/program";
 /** The storages and their titles. */
 export const storages = {
   postgres: "PostgreSQL",
-  sqlite: "SQLite",
   http: "an HTTP service",
   redis: "Redis",
 } as const;
@@ -17,7 +16,6 @@ export type StorageName = keyof typeof storages;
  */
 export const load = {
   postgres: () => import("./postgres/accounts.ts"),
-  sqlite: () => import("./sqlite/accounts.ts"),
   http: () => import("./http/accounts.ts"),
   redis: () => import("./redis/accounts.ts"),
 } as const;

@@ -16,9 +16,9 @@ test("late writes to Redis lose an update unless the token is checked at reads a
 });
 
 test("parseCommand() returns all storages by default, and refuses unknown names", () => {
-  expect(parseCommand([])).toEqual({ kind: "run", options: ["postgres", "sqlite", "http", "redis"] });
+  expect(parseCommand([])).toEqual({ kind: "run", options: ["postgres", "http", "redis"] });
   expect(parseCommand(["http"])).toEqual({ kind: "run", options: ["http"] });
-  const message = "no such storage: mongodb; choose from postgres, sqlite, http, redis";
+  const message = "no such storage: mongodb; choose from postgres, http, redis";
   expect(parseCommand(["http", "mongodb"])).toEqual({ kind: "bad", message });
 });
 
