@@ -5,8 +5,6 @@ import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { lead } from "../src/leader.ts";
-import { startChild } from "./child.ts";
-import { startWorld } from "./world.ts";
 
 const stepMs = 200;
 
@@ -79,30 +77,4 @@ test("lead() rejects with the error of a step, after releasing the role", async 
   const step = () => Promise.reject(new Error("out of paper"));
   await expect(lead(election(new Redlock(nodes), "leader"), { stop, stepMs }, step)).rejects.toThrow("out of paper");
   expect((await new Redlock(nodes).inspect("leader")).state).toBe("free");
-});
-
-test("lead() of a paused process writes late, is refused, and leads again later", async () => {
-  const { lockUrls, dataUrl, data } = await startWorld();
-  const first = await startChild("leader", lockUrls, dataUrl, "first");
-  await first.says(/^about to write$/);
-  first.send("SIGSTOP");
-  const second = await startChild("leader", lockUrls, dataUrl, "second");
-  await second.says(/^about to write$/);
-  second.tell("write");
-  await second.says(/^wrote$/);
-
-  first.tell("write");
-  first.send("SIGCONT");
-  expect(await first.says(/Error/)).toMatch(
-    /^StaleFenceError: could not write written with fence \d+: the key has already seen/,
-  );
-  expect(await data.hget("written", "value")).toBe("second");
-
-  await second.says(/^about to write$/);
-  second.tell("stop");
-  expect(await second.ended).toBe(0);
-  await first.says(/^about to write$/);
-  first.tell("write");
-  await first.says(/^wrote$/);
-  expect(await data.hget("written", "value")).toBe("first");
 });
