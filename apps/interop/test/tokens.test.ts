@@ -3,7 +3,7 @@ import { Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { afterAll, expect, test } from "vitest";
 import { redlock5 } from "./libraries/others.ts";
-import { startServers, untilLocked } from "./servers.ts";
+import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);
 const ports = servers.map(({ port }) => port);
@@ -15,15 +15,6 @@ const ttlMs = 60_000;
 afterAll(() => {
   foreign.close();
   disconnect(clients);
-});
-
-test("fence grows from one Holdfast lock to the next, with locks of other libraries in between", async () => {
-  const fences: number[] = [];
-  for (let round = 0; round < 3; round++) {
-    fences.push(await holdfast.using("tokens", (lock) => lock.fence));
-    await (await untilLocked(foreign, ["tokens"], ttlMs)).release();
-  }
-  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
 });
 
 test("inspect() shows the lock of another library, without a token", async () => {
