@@ -33,52 +33,41 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       return clientForTest(makeClient(server.port, database));
     };
     const connected = (): Promise<ClientUnderTest> => ready(connect());
-    const everythingWorks = async (): Promise<void> => useEverything(await connected(), server);
-
-    test("the documented permissions suffice", async () => {
-      await allow(server, permissions);
-      await everythingWorks();
-      expect(await denials(server)).not.toMatch(/eval|lock:|fence|line|released/);
-    });
-
-    const allowAllBut = (permission: string): Promise<void> =>
+    const allowAllBut = (left: readonly string[]): Promise<void> =>
       allow(
         server,
-        permissions.filter((other) => other !== permission),
+        permissions.filter((permission) => !left.includes(permission)),
       );
+    /** Each use with the lines of permissions that it needs first, and no earlier use. */
+    const uses: [use: (client: ClientUnderTest) => Promise<void>, own: readonly string[]][] = [
+      [(client) => useEverything(client, server), forAllElse],
+      [expectTurns, forWaitingLists],
+      [shareInTurn, forSharing],
+    ];
+    const attempt = async (index: number): Promise<void> => {
+      await server.command("FLUSHALL");
+      await uses[index]?.[0](await connected());
+    };
+    /** Expects that all uses before one work. */
+    const expectUsesBefore = async (index: number): Promise<void> => {
+      for (let earlier = 0; earlier < index; earlier++) await attempt(earlier);
+    };
 
-    test.each(forAllElse)("%s is needed", async (permission) => {
-      await allowAllBut(permission);
-      await expect(everythingWorks()).rejects.toThrow();
+    test("the documented permissions suffice, and those of the first lines for what needs no others", async () => {
+      await allow(server, permissions);
+      await expectUsesBefore(uses.length);
+      expect(await denials(server)).not.toMatch(/eval|lock:|fence|line|released/);
+      for (const index of [2, 1]) {
+        await allowAllBut(uses.slice(index).flatMap(([, own]) => own));
+        await expectUsesBefore(index);
+      }
     });
 
-    type Use = (client: ClientUnderTest) => Promise<void>;
-    const features: [string, own: readonly string[], others: readonly string[], use: Use, rest: Use[]][] = [
-      ["waiting lists", forWaitingLists, forAllElse, expectTurns, []],
-      ["shared locks", forSharing, forExclusive, shareInTurn, [expectTurns]],
-    ];
-    describe.each(features)("the permissions for %s", (_, own, others, use, rest) => {
-      const theRestWorks = async (client: ClientUnderTest): Promise<void> => {
-        for (const works of [...rest, everythingWorks]) {
-          await server.command("FLUSHALL");
-          await works(client);
-        }
-      };
-
-      test("suffice; without them, everything else works", async () => {
-        await allow(server, permissions);
-        const client = await connected();
-        await use(client);
-        await allow(server, others);
-        await theRestWorks(client);
-      });
-
-      test.each(own)("%s is needed, and for nothing else", async (permission) => {
-        await allowAllBut(permission);
-        const client = await connected();
-        await expect(use(client)).rejects.toThrow();
-        await theRestWorks(client);
-      });
+    const needed = uses.flatMap(([, own], index) => own.map((permission) => [permission, index] as const));
+    test.each(needed)("%s is needed, and not for what needs no others of its line", async (permission, index) => {
+      await allowAllBut([permission]);
+      await expectUsesBefore(index);
+      await expect(attempt(index)).rejects.toThrow();
     });
 
     test("the permissions for operators' tools let them raise the floor and scan; raiseFloor() needs no +scan", async () => {
