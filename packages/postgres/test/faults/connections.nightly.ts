@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { endingAfter, startTamperingProxy } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
-import type { PostgresServer } from "@holdfast/testkit/postgres-server";
 import { expect, onTestFinished, test } from "vitest";
 import { openClient, startServer } from "./client.ts";
 import { startStorm } from "./storm.ts";
@@ -11,25 +9,6 @@ const libraries = [
   { library: "pg", overPostgresJs: false },
   { library: "postgres.js", overPostgresJs: true },
 ];
-
-async function proxyTo(server: PostgresServer): Promise<TcpProxy & { readonly connectionString: string }> {
-  const proxy = await startTcpProxy({ port: server.port });
-  onTestFinished(() => proxy.close());
-  return { ...proxy, connectionString: server.connectionString.replace(`:${server.port}/`, `:${proxy.port}/`) };
-}
-
-test("postgresNode() keeps exclusion while its connections are cut in the middle of statements", async ({
-  annotate,
-}) => {
-  const server = await startServer();
-  const proxy = await proxyTo(server);
-  const storm = startStorm(server, proxy.connectionString);
-  for (let cuts = 0; cuts < 20; cuts++) {
-    await storm.grants(12);
-    proxy.cut();
-  }
-  await storm.expectExclusion(annotate, "20 cuts of all connections");
-});
 
 test.for(libraries)(
   "postgresNode() leaves no claim behind when the connection ends within the reply to acquire(), over $library",
@@ -64,33 +43,6 @@ test.for(libraries)(
     }
     await annotate(`connections ended within a reply: ${JSON.stringify(outcomes)}, no claim left`);
     expect(outcomes.failed).toBeGreaterThan(10);
-  },
-);
-
-test.for(libraries)(
-  "postgresNode() replies on all connections again after they were cut, over $library",
-  async ({ overPostgresJs }) => {
-    const server = await startServer();
-    const proxy = await proxyTo(server);
-    const { redlock } = openClient(proxy.connectionString, { overPostgresJs, nodeTimeoutMs: 300 });
-    let isOver = false;
-    const work = async (_: unknown, index: number): Promise<void> => {
-      while (!isOver) {
-        const lock = await redlock.acquire(`resource ${index}`).catch(() => undefined);
-        await lock?.release().catch(() => {});
-        if (lock === undefined) await sleep(20);
-      }
-    };
-    const workers = Array.from({ length: 8 }, work);
-    for (let cuts = 0; cuts < 20; cuts++) {
-      await sleep(40);
-      proxy.cut();
-    }
-    isOver = true;
-    await Promise.all(workers);
-    for (let round = 0; round < 5; round++) {
-      await Promise.all(Array.from({ length: 8 }, (_, index) => redlock.acquire(`later ${round} ${index}`)));
-    }
   },
 );
 
