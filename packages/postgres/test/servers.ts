@@ -38,11 +38,8 @@ export async function freshTable(connectionString: string): Promise<string> {
   return table;
 }
 
-/**
- * How many subjects were closed before a table is used again: requests that nobody awaits have ended then. One test of a
- * `Redlock` has five.
- */
-const restingTables = 40;
+/** How many subjects were closed before a table is used again: the server has executed requests of cut connections then. */
+const restingTables = 8;
 
 /** Returns an empty table: one that was used before, if there are enough, as connections have statements prepared for it. */
 async function nextTable(connectionString: string, used: string[]): Promise<string> {
