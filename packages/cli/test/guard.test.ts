@@ -2,12 +2,13 @@ import { createGuard as createMysqlGuard, removeGuard as removeMysqlGuard } from
 import { createGuard, removeGuard } from "@holdfast/postgres";
 import { afterAll, expect, test } from "vitest";
 import { queryMysql, runMysqlClient, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
-import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
+import { query, sharedDatabase, stopSharedDatabase, userOf } from "./doctor/postgres-lab.ts";
 import { runCli } from "./support/program.ts";
 
 afterAll(stopSharedDatabase);
 afterAll(stopSharedMysql);
-const { connectionString: url } = await sharedDatabase();
+const server = await sharedDatabase();
+const url = server.connectionString;
 const invoices = { table: "invoices", expression: "'invoice:' || id" };
 
 test("guard prints the migration of createGuard() without a server", async () => {
@@ -73,8 +74,12 @@ test("guard --check lists the tables, and exits with 1 unless all of them refuse
 });
 
 test("guard --check says why it cannot list the tables", async () => {
-  const { code, err } = await runCli(["guard", "--check", "--node", "postgres://127.0.0.1:1/x"]);
-  expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("ECONNREFUSED") });
+  const check = (node: string) => runCli(["guard", "--check", "--node", node]);
+  const unreachable = await check("postgres://127.0.0.1:1/x");
+  expect(unreachable).toMatchObject({ code: 69, err: expect.stringContaining("ECONNREFUSED") });
+  await query(url, "REVOKE SELECT ON pg_trigger FROM PUBLIC");
+  const refused = await check(await userOf(server, "SELECT"));
+  expect(refused).toMatchObject({ code: 78, err: expect.stringContaining("permission denied for table pg_trigger") });
 });
 
 test("guard --dialect mysql prints the migration of createGuard() for the client of the database", async () => {
@@ -104,14 +109,14 @@ test("guard --dialect mysql prints the migration of createGuard() for the client
 });
 
 test("guard --check lists the tables of MySQL, and exits with 1 unless all of them refuse", async () => {
-  const server = await sharedMysql();
-  const { uri } = server;
+  const mysql = await sharedMysql();
+  const { uri } = mysql;
   const check = async (...more: string[]) => {
     const { code, out, err } = await runCli(["guard", "--check", "--node", uri, ...more]);
     return { code, lines: out.replaceAll(/ +/g, " ").trimEnd().split("\n"), err };
   };
   const guard = async (...args: string[]) => {
-    await runMysqlClient(server, (await runCli(["guard", "--dialect", "mysql", ...args])).out);
+    await runMysqlClient(mysql, (await runCli(["guard", "--dialect", "mysql", ...args])).out);
   };
   expect(await check()).toEqual({ code: 1, lines: ["no table is guarded"], err: "" });
   await queryMysql(

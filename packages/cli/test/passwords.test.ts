@@ -25,6 +25,7 @@ const commands = [
 async function outcomesOf(node: string, ...options: readonly string[]) {
   const lines = [
     ...commands.map((words) => [...words, ...options]),
+    ...(/^(postgres|mysql):/.test(node) ? [["guard", "--check", ...options]] : []),
     runLine("--wait", "300ms", "--verbose", ...options),
   ];
   return Promise.all(
@@ -85,9 +86,6 @@ test("no command prints the password of a database", async () => {
   await expectFailures(/password authentication failed/, `postgres://locker:hunter2no@${place}`);
   await expectFailures(/password authentication failed/, `postgres://nobody:hunter2@${place}`);
   await expectFailures(/does not support SSL/, `${right}?sslmode=require`);
-  const { code, err } = await runCli(["create-table", "--node", `postgres://locker:hunter2no@${place}`]);
-  expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("password authentication failed") });
-  expect(err).not.toContain("hunter2");
 });
 
 test("no command prints the password of a MySQL user", async () => {
@@ -97,9 +95,6 @@ test("no command prints the password of a MySQL user", async () => {
   expect(await runCli(runLine("--node", right))).toMatchObject({ code: 0, err: "" });
   await expectFailures(/Access denied for user/, wrong);
   await expectFailures(/does not support secure connection/, `${right}?ssl-mode=required`);
-  const { code, err } = await runCli(["create-table", "--node", wrong]);
-  expect({ code, err }).toEqual({ code: 69, err: expect.stringContaining("Access denied") });
-  expect(err).not.toContain("hunter2");
 });
 
 test("--node takes TLS for MySQL, and checks the certificate", async () => {

@@ -109,6 +109,7 @@ test.each([
   ["guard --table a", "name the lock of each row with one of --column, --name and --expression"],
   ["guard --table a --column b --name c", "with one of --column, --name and --expression"],
   ["guard --table a.b.c --name c", '--table must be a name or schema.name, not "a.b.c"'],
+  ["guard --table a --name c --remove", "mutually exclusive"],
   ["guard --table a --name c --check", "mutually exclusive"],
   ["guard --table a --name c --json", "json -> check"],
   ["guard --table a --name b --name c", "--name was given 2 times"],

@@ -1,12 +1,12 @@
 import { type Command, command } from "../command.ts";
-import { exitCodes, UsageError } from "../exit-codes.ts";
-import { withUsageErrors } from "../failures.ts";
+import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
+import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
 import { flag, json, list, oneOf, text, type ValuesOf } from "../options/option.ts";
 import { readServerOptions, type ServerArguments, serverOptions } from "../options/server-options.ts";
 import { print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type GuardFacts, loadDriver } from "../servers/server.ts";
-import { withDatabases } from "./create-table.ts";
+import { closeServers, openServers } from "../servers/servers.ts";
 
 /** The name of a table, as it was given. */
 interface NamedTable {
@@ -43,10 +43,7 @@ export const guardCommand: Command = command(
       "Prints the SQL of a migration for PostgreSQL, or for MySQL and MariaDB: the tables then refuse writes\n" +
       "of transactions that have not stated the fencing token of the row's lock, or an older one than is\n" +
       "known. Needs no connection, unless --check lists the guarded tables of a database.",
-    options: {
-      ...guardOptions,
-      ...serverOptions,
-    },
+    options: { ...guardOptions, ...serverOptions },
     examples: [
       "$0 guard --table invoices --expression \"'invoice:' || id\" --mode warn | psql -1 app",
       "$0 guard --dialect mysql --table invoices --expression \"CONCAT('invoice:', {row}.id)\" | mysql app",
@@ -130,23 +127,29 @@ function delimited(statements: readonly string[]): string {
 /** Lists the guarded tables, and returns whether they refuse, as an exit code. */
 async function check(args: GuardArguments & ServerArguments, wanted: readonly NamedTable[]): Promise<number> {
   const options = await readServerOptions(args, process.env);
-  return withDatabases(options, "list the guarded tables", async (servers, connected) => {
+  const servers = await withUsageErrors(() => openServers(options));
+  const failed = "could not list the guarded tables";
+  try {
     const [server, ...others] = servers.filter(({ guards }) => guards !== undefined);
     if (server?.guards === undefined || others.length > 0) {
       throw new UsageError("name one database with --node postgres://… or mysql://…");
     }
-    const { defaultSchema, list } = server.guards;
-    const found = await connected(server, list);
-    const listed =
-      wanted.length === 0 ? found : wanted.map(({ schema = defaultSchema, table }) => factsOf(schema, table, found));
+    if (!(await server.firstConnection)) {
+      throw new Failure(failed + connectionProblems([server]), exitCodes.noQuorum);
+    }
+    const { defaultSchema, tables } = await server.guards().catch((error: Error) => {
+      throw new Failure(`${failed}\n  ${server.name}: ${reasonOf(error)}`, exitCodes.misconfigured);
+    });
+    const factsOf = ({ schema = defaultSchema, table }: NamedTable): GuardFacts => {
+      const found = tables.find((each) => each.schema === schema && each.table === table);
+      return found ?? { schema, table, mode: "none", lock: null };
+    };
+    const listed = wanted.length === 0 ? tables : wanted.map(factsOf);
     print(args.json ? JSON.stringify({ tables: listed }) : textOf(listed));
     return listed.length > 0 && listed.every(({ mode }) => mode === "refuse") ? exitCodes.ok : exitCodes.no;
-  });
-}
-
-function factsOf(schema: string, table: string, found: readonly GuardFacts[]): GuardFacts {
-  const facts = found.find((each) => each.schema === schema && each.table === table);
-  return facts ?? { schema, table, mode: "none", lock: null };
+  } finally {
+    await closeServers(servers);
+  }
 }
 
 function textOf(tables: readonly GuardFacts[]): string {

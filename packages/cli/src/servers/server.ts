@@ -34,10 +34,8 @@ export interface Server {
    * @throws {Error} with the reason why the server cannot be used at all
    */
   examine(options: ExamineOptions): Promise<ServerView>;
-  /** The table that the server stores locks in, if users have to create one. */
-  readonly table?: ServerTable;
-  /** The guarded tables of a database that can have some. */
-  readonly guards?: GuardList;
+  /** Lists the guarded tables that the user may examine, if it is a database that can have some. */
+  guards?(): Promise<GuardedTables>;
   /** Closes the node and the connections. Afterwards they do not keep the process alive. */
   close(): Promise<void>;
 }
@@ -52,25 +50,11 @@ export interface ExamineOptions {
   readonly epoch: number;
 }
 
-/** See {@link Server.table}. */
-export interface ServerTable {
-  /** The statement that creates it, if it does not exist. */
-  readonly statement: string;
-  /**
-   * Creates it.
-   *
-   * @returns whether it did not exist
-   * @throws {Error} if it cannot be created, or one with other columns exists
-   */
-  create(): Promise<boolean>;
-}
-
 /** The tables of a database that refuse stale writers. */
-export interface GuardList {
+export interface GuardedTables {
   /** The schema of tables that are named without one. */
   readonly defaultSchema: string;
-  /** Lists the tables that the user may examine. */
-  list(): Promise<readonly GuardFacts[]>;
+  readonly tables: readonly GuardFacts[];
 }
 
 /** A table that refuses stale writers, or could. */
@@ -103,6 +87,8 @@ export interface TlsOptions {
 
 /** A kind of server: how its addresses are written, and how to connect to one. */
 export interface ServerKind<Address> {
+  /** Returns the statement that creates the table of the locks, if users have to create one. */
+  createTable?(address: Address): Promise<string>;
   /** The forms of addresses, for people. */
   readonly forms: string;
   /** Matches every text that is meant as an address of this kind. */
@@ -163,7 +149,7 @@ export async function loadDriver<T>(what: string, packages: readonly string[], l
 }
 
 /** A server whose node lists the locked resources itself. */
-interface Listing extends Pick<Server, "address" | "examine" | "close">, Partial<Pick<Server, "table" | "guards">> {
+interface Listing extends Pick<Server, "address" | "examine" | "guards" | "close"> {
   readonly node: LockNode & { list(): AsyncIterable<string> };
   readonly prefix?: string;
   /** Sends a first request. Every later request tries again. */

@@ -63,14 +63,14 @@ export function databaseFindings<View extends DatabaseView>(
       severity: "error",
       level: "exclusion",
       when: "the table of the locks does not exist, or a user of MySQL has no privilege on it",
-      remedy: "Create it: holdfast create-table --node …",
+      remedy: "Create it: holdfast create-table --node … prints the statement.",
       rule: ({ table }) => (table === null ? "has no table for locks" : null),
     },
     "table-differs": {
       severity: "error",
       level: "exclusion",
       when: "the table of the locks lacks a column",
-      remedy: "Use another table, or one that this version creates: holdfast create-table --print shows the statement.",
+      remedy: "Use another table, or one that this version creates: holdfast create-table prints the statement.",
       rule: ({ table }) =>
         table !== null && table.missingColumns.length > 0
           ? `has a table of locks without ${listed(table.missingColumns)}`

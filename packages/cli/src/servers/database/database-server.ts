@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 import type { LockNode } from "@holdfast/core";
 import { within } from "../../within.ts";
-import { BadAddress, listingServer, machineOf, type Server, type ServerTable } from "../server.ts";
+import { BadAddress, listingServer, machineOf, type Server } from "../server.ts";
 
 /** How long the server may take to close the connections, in milliseconds. */
 const closeTimeoutMs = 500;
 
 /** A database of any kind, and how to use its pool of connections. */
-export interface Database extends Required<Pick<Server, "examine" | "table" | "guards">> {
+export interface Database extends Required<Pick<Server, "examine" | "guards">> {
   readonly node: LockNode & { list(): AsyncIterable<string> };
   /** Checks out a connection. */
   connect(): Promise<{ release(): void }>;
@@ -57,12 +57,6 @@ export function databaseUrl(text: string, parameters: readonly string[]): URL {
   return url;
 }
 
-/** The table that the locks are in. */
-export interface LockTable<Facts extends TableFacts = TableFacts> extends ServerTable {
-  /** Describes the table; undefined if it does not exist. */
-  look(): Promise<Facts | undefined>;
-}
-
 /** The facts about a table. */
 export interface TableFacts {
   /** The names of the columns that it lacks. */
@@ -71,32 +65,7 @@ export interface TableFacts {
   readonly missingPrivileges: readonly string[];
 }
 
-/** How one kind of database describes and creates a table. */
-export interface TableAccess<Facts extends TableFacts> {
-  /** The quoted name of the table. */
-  readonly name: string;
-  /** Creates the table, if it does not exist, and names one column in each line. */
-  readonly statement: string;
-  /** Runs the statement. */
-  execute(statement: string): Promise<unknown>;
-  /** Describes the table, which should have these columns; undefined if it does not exist. */
-  describe(columns: readonly string[]): Promise<Facts | undefined>;
-}
-
-/** Returns the table of a database of any kind. */
-export function lockTable<Facts extends TableFacts>(access: TableAccess<Facts>): LockTable<Facts> {
-  const { name, statement } = access;
-  const columns = [...statement.matchAll(/^ {2}(\w+) /gm)].map(([, column]) => column as string);
-  const look = () => access.describe(columns);
-  return {
-    statement,
-    look,
-    async create() {
-      const before = await look();
-      if (before === undefined) await access.execute(statement);
-      const { missingColumns = [] } = before ?? {};
-      if (missingColumns.length === 0) return before === undefined;
-      throw new Error(`the table ${name} exists, but lacks columns: ${missingColumns.join(", ")}`);
-    },
-  };
+/** Returns the names of the columns of a table that a statement creates, which names one in each line. */
+export function columnsOf(statement: string): readonly string[] {
+  return [...statement.matchAll(/^ {2}(\w+) /gm)].map(([, column]) => column as string);
 }

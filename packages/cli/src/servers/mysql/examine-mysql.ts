@@ -2,7 +2,7 @@ import type { LockNode } from "@holdfast/core";
 import type { Pool, RowDataPacket } from "mysql2/promise";
 import { measureClock, trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
-import type { LockTable } from "../database/database-server.ts";
+import type { TableFacts } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
 import { type MysqlView, onEachCommit, versionOf } from "./mysql-findings.ts";
 
@@ -10,9 +10,17 @@ const clockQuery = "SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00
 const dumpsQuery =
   "SELECT COUNT(*) AS seen, SUM(command LIKE 'Binlog Dump%') AS dumps FROM information_schema.processlist";
 
+/** A connected database, and how to use it. */
+export interface MysqlPatient {
+  readonly pool: Pool;
+  readonly node: LockNode;
+  /** Describes the table of the locks; null if it does not exist. */
+  lookAtTable(): Promise<TableFacts | null>;
+}
+
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examineMysql(
-  { pool, node, table }: { readonly pool: Pool; readonly node: LockNode; readonly table: LockTable },
+  { pool, node, lookAtTable }: MysqlPatient,
   options: ExamineOptions,
 ): Promise<MysqlView> {
   const { answerTimeoutMs } = options;
@@ -36,7 +44,7 @@ export async function examineMysql(
   };
   const replicas = await countReplicas();
   const clock = await measureClock(async () => Number((await ask(clockQuery))[0]?.nowUs) / 1_000);
-  const found = await within(answerTimeoutMs, table.look());
+  const table = await within(answerTimeoutMs, lookAtTable());
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const cluster = status("wsrep_cluster_state_uuid");
   const place = ["server_uuid", "server_uid", "hostname", "port", "datadir"].map((name) => setting(name) ?? "");
@@ -51,7 +59,7 @@ export async function examineMysql(
     connectionsMax: Number(setting("max_connections")),
   };
   return {
-    ...{ kind: "mysql", latency, clock, settings, replicas, connections, table: found ?? null, lockFailure },
+    ...{ kind: "mysql", latency, clock, settings, replicas, connections, table, lockFailure },
     summary: {
       identity: cluster || place.join(" "), // the members of a Galera cluster have the same
       version: versionOf(settings).text,

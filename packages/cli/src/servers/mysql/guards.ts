@@ -1,5 +1,5 @@
 import type { Pool, RowDataPacket } from "mysql2/promise";
-import type { GuardFacts, GuardList } from "../server.ts";
+import type { GuardFacts } from "../server.ts";
 
 /** The triggers of the guarded tables. The server shows those of tables on which the user has the right TRIGGER. */
 const lookup = `
@@ -20,20 +20,15 @@ interface Trigger extends RowDataPacket {
 /** The last call of a trigger: the lock of the row, the name of the table, and whether it only warns. */
 const lastCall = /^.*CALL .*`holdfast_admit`\((.*), CONVERT\(X'[\da-f]*' USING utf8mb4\), (true|false)\);/is;
 
-/** Returns the tables that refuse stale writers, or warn of them. */
-export function mysqlGuards(pool: Pool, database: string): GuardList {
-  return {
-    defaultSchema: database,
-    async list() {
-      const [triggers] = await pool.query<Trigger[]>(lookup);
-      const tables = new Map<string, Trigger[]>();
-      for (const trigger of triggers) {
-        const key = JSON.stringify([trigger.schema, trigger.table]);
-        tables.set(key, [...(tables.get(key) ?? []), trigger]);
-      }
-      return [...tables.values()].map(factsOf);
-    },
-  };
+/** Lists the tables that refuse stale writers, or warn of them. */
+export async function listGuards(pool: Pool): Promise<readonly GuardFacts[]> {
+  const [triggers] = await pool.query<Trigger[]>(lookup);
+  const tables = new Map<string, Trigger[]>();
+  for (const trigger of triggers) {
+    const key = JSON.stringify([trigger.schema, trigger.table]);
+    tables.set(key, [...(tables.get(key) ?? []), trigger]);
+  }
+  return [...tables.values()].map(factsOf);
 }
 
 /**

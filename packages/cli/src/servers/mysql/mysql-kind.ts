@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Pool, PoolOptions, RowDataPacket } from "mysql2/promise";
-import { databaseServer, databaseUrl, type LockTable, lockTable } from "../database/database-server.ts";
+import { columnsOf, databaseServer, databaseUrl, type TableFacts } from "../database/database-server.ts";
 import {
   BadAddress,
   connectTimeoutMs,
@@ -10,28 +10,31 @@ import {
   type TlsOptions,
 } from "../server.ts";
 import { examineMysql } from "./examine-mysql.ts";
-import { mysqlGuards } from "./guards.ts";
+import { listGuards } from "./guards.ts";
 
 /** MySQL and MariaDB, over `mysql2`. */
 export const mysqlKind: ServerKind<MysqlAddress> = {
   forms: "mysql://[user:password@]host[:port]/database[?table=T&ssl-mode=M]",
   scheme: /^(mysql|mariadb):\/\//i,
   parse: parseAddress,
+  async createTable({ table }) {
+    const { createTable } = await loadDriver("mysql:// nodes", ["@holdfast/mysql"], () => import("@holdfast/mysql"));
+    return createTable({ table });
+  },
   async open(address, { tls }) {
     const [{ default: driver }, { createTable, mysqlNode }] = await loadDriver(
       "mysql:// nodes",
       ["@holdfast/mysql", "mysql2"],
       () => Promise.all([import("mysql2/promise"), import("@holdfast/mysql")]),
     );
-    const { name, socketPath, database, table: tableName } = address;
+    const { name, socketPath, database, table } = address;
     const pool = driver.createPool(configOf(address, tls));
-    const node = mysqlNode(pool, { name, table: tableName });
-    const table = mysqlTable(pool, address, createTable({ table: tableName }));
+    const node = mysqlNode(pool, { name, table });
+    const lookAtTable = () => tableIn(pool, database, table, columnsOf(createTable()));
     return databaseServer({
       node,
-      table,
-      guards: mysqlGuards(pool, database),
-      examine: (options) => examineMysql({ pool, node, table }, options),
+      examine: (options) => examineMysql({ pool, node, lookAtTable }, options),
+      guards: async () => ({ defaultSchema: database, tables: await listGuards(pool) }),
       connect: () => pool.getConnection(),
       onConnect: (listener) =>
         pool.on("connection", (client) => listener((client as unknown as { readonly stream?: Socket }).stream)),
@@ -111,26 +114,20 @@ const lookup = `
 
 const privileges = ["SELECT", "INSERT", "UPDATE"];
 
-/** Returns the table at an address, which the statement creates. */
-function mysqlTable(
+/** Describes the table of the locks, which should have these columns; null if it does not exist. */
+async function tableIn(
   pool: Pool,
-  { database, table = "holdfast_locks" }: Pick<MysqlAddress, "database" | "table">,
-  statement: string,
-): LockTable {
-  return lockTable({
-    name: [database, table].map((each) => `\`${each.replaceAll("`", "``")}\``).join("."),
-    statement,
-    execute: (text) => pool.query(text),
-    async describe(columns) {
-      const [rows] = await pool.query<RowDataPacket[]>(lookup, [database, table]);
-      if (rows.length === 0) return undefined;
-      const found = rows.map(({ name }) => String(name));
-      const has = (privilege: string): boolean =>
-        rows.every((row) => String(row.privileges).toUpperCase().split(",").includes(privilege));
-      return {
-        missingColumns: columns.filter((column) => !found.includes(column)),
-        missingPrivileges: privileges.filter((privilege) => !has(privilege)),
-      };
-    },
-  });
+  database: string,
+  table = "holdfast_locks",
+  columns: readonly string[],
+): Promise<TableFacts | null> {
+  const [rows] = await pool.query<RowDataPacket[]>(lookup, [database, table]);
+  if (rows.length === 0) return null;
+  const found = rows.map(({ name }) => String(name));
+  const has = (privilege: string): boolean =>
+    rows.every((row) => String(row.privileges).toUpperCase().split(",").includes(privilege));
+  return {
+    missingColumns: columns.filter((column) => !found.includes(column)),
+    missingPrivileges: privileges.filter((privilege) => !has(privilege)),
+  };
 }

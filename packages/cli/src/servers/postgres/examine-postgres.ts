@@ -3,7 +3,6 @@ import type { LockNode } from "@holdfast/core";
 import type pg from "pg";
 import { measureClock, trialResource, tryLock } from "../../doctor/try-lock.ts";
 import { within } from "../../within.ts";
-import type { LockTable } from "../database/database-server.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { PostgresTableFacts, PostgresView, Settings, Standbys } from "./postgres-findings.ts";
 
@@ -11,7 +10,8 @@ import type { PostgresTableFacts, PostgresView, Settings, Standbys } from "./pos
 export interface PostgresPatient {
   readonly pool: pg.Pool;
   readonly node: LockNode;
-  readonly table: LockTable<PostgresTableFacts>;
+  /** Describes the table of the locks; null if it does not exist. */
+  lookAtTable(): Promise<PostgresTableFacts | null>;
   /** Creates a connection outside of the pool. */
   newClient(): pg.Client;
 }
@@ -45,7 +45,7 @@ const standbysQuery = `
 
 /** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examinePostgres(
-  { pool, node, table, newClient }: PostgresPatient,
+  { pool, node, lookAtTable, newClient }: PostgresPatient,
   options: ExamineOptions,
 ): Promise<PostgresView> {
   const { answerTimeoutMs } = options;
@@ -61,7 +61,7 @@ export async function examinePostgres(
     const { ms } = await ask<{ ms: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms");
     return ms;
   });
-  const found = await within(answerTimeoutMs, table.look());
+  const table = await within(answerTimeoutMs, lookAtTable());
   const notifies = await tryNotification(newClient(), pool);
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   return {
@@ -72,7 +72,7 @@ export async function examinePostgres(
     isStandby: state.standby,
     standbys: standbysOf(standbys),
     connections: state.connections,
-    table: found ?? null,
+    table,
     notifies,
     lockFailure,
     summary: {

@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
-import { databaseServer, databaseUrl, type LockTable, lockTable } from "../database/database-server.ts";
+import { columnsOf, databaseServer, databaseUrl } from "../database/database-server.ts";
 import { BadAddress, connectTimeoutMs, decodePercents, loadDriver, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
-import { postgresGuards } from "./guards.ts";
+import { listGuards } from "./guards.ts";
 import type { PostgresTableFacts } from "./postgres-findings.ts";
 
 /** PostgreSQL, over `pg`. */
@@ -11,24 +11,29 @@ export const postgresKind: ServerKind<PostgresAddress> = {
   forms: "postgres://[user:password@]host[:port]/database[?schema=S&table=T&sslmode=M]",
   scheme: /^postgres(ql)?:\/\//i,
   parse: parseAddress,
+  async createTable({ schema, table }) {
+    const { createTable } = await loadDriver("postgres:// nodes", ["@holdfast/postgres"], () => {
+      return import("@holdfast/postgres");
+    });
+    return createTable({ schema, table });
+  },
   async open(address) {
     const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
       "postgres:// nodes",
       ["@holdfast/postgres", "pg"],
       () => Promise.all([import("pg"), import("@holdfast/postgres")]),
     );
-    const { name, schema, table: tableName } = address;
+    const { name, schema, table } = address;
     const config = configOf(address);
     const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
     pool.on("error", () => {}); // of an idle connection, which is replaced
-    const node = postgresNode(pool, { name, schema, table: tableName });
-    const table = postgresTable(pool, address, createTable({ schema, table: tableName }));
+    const node = postgresNode(pool, { name, schema, table });
+    const lookAtTable = () => tableIn(pool, address, columnsOf(createTable()));
     const newClient = () => new driver.Client(config);
     return databaseServer({
       node,
-      table,
-      guards: postgresGuards(pool),
-      examine: (options) => examinePostgres({ pool, node, table, newClient }, options),
+      examine: (options) => examinePostgres({ pool, node, lookAtTable, newClient }, options),
+      guards: async () => ({ defaultSchema: "public", tables: await listGuards(pool) }),
       connect: () => pool.connect(),
       onConnect: (listener) => pool.on("connect", (client) => listener(streamOf(client))),
       end: () => pool.end(),
@@ -94,35 +99,19 @@ const lookup = `
 
 const privileges = ["USAGE", "SELECT", "INSERT", "UPDATE"];
 
-/** Another connection has created the same table at the same time. */
-const alreadyThere = ["23505", "42P07"];
-
-/** Returns the table at an address, which the statement creates. */
-function postgresTable(
+/** Describes the table of the locks, which should have these columns; null if it does not exist. */
+async function tableIn(
   pool: pg.Pool,
   { schema = "public", table = "holdfast_locks" }: Pick<PostgresAddress, "schema" | "table">,
-  statement: string,
-): LockTable<PostgresTableFacts> {
-  return lockTable({
-    name: [schema, table].map((each) => `"${each.replaceAll('"', '""')}"`).join("."),
-    statement,
-    async execute(text) {
-      try {
-        await pool.query(text);
-      } catch (error) {
-        if (!alreadyThere.includes(String((error as { readonly code?: unknown }).code))) throw error;
-      }
-    },
-    async describe(columns) {
-      const { rows } = await pool.query(lookup, [schema, table]);
-      const [row] = rows as Readonly<Record<string, unknown>>[];
-      if (row === undefined) return undefined;
-      const found = row.columns as readonly string[];
-      return {
-        isUnlogged: row.unlogged === true,
-        missingColumns: columns.filter((column) => !found.includes(column)),
-        missingPrivileges: privileges.filter((privilege) => row[privilege] !== true),
-      };
-    },
-  });
+  columns: readonly string[],
+): Promise<PostgresTableFacts | null> {
+  const { rows } = await pool.query(lookup, [schema, table]);
+  const [row] = rows as Readonly<Record<string, unknown>>[];
+  if (row === undefined) return null;
+  const found = row.columns as readonly string[];
+  return {
+    isUnlogged: row.unlogged === true,
+    missingColumns: columns.filter((column) => !found.includes(column)),
+    missingPrivileges: privileges.filter((privilege) => row[privilege] !== true),
+  };
 }
