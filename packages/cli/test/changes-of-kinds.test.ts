@@ -41,7 +41,7 @@ test("migrate: changes a PostgreSQL table to one of MariaDB, that to an etcd clu
     const [before, after] = [generation, generation + 1].map((each) => ({ HOLDFAST_GENERATION: String(each) }));
     const joint = { HOLDFAST_OLD: from, HOLDFAST_NEW: to, ...before };
     for (const step of ["begin", "join", "end"]) {
-      const args = ["migrate", step, "--watch-for", "300ms", "--json"];
+      const args = ["migrate", step, "--watch-for", "300ms"];
       expect(await runCli(args, { env: joint })).toMatchObject({ code: 0 });
       if (step !== "end") await lock(joint);
     }

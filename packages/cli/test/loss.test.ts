@@ -121,7 +121,7 @@ test("doctor: has one line for each server, also for several that are down", asy
 test("release: exits with 69 when too few servers reply", async () => {
   for (const server of servers.all) await server.command("SET", "lock:partly", "somebody", "PX", 60_000);
   await kill(0, 1, 2);
-  const outcome = await runCli(["release", "partly", "--owner", "somebody", "--yes"], { env: servers.env });
+  const outcome = await runCli(["release", "partly", "--owner", "somebody"], { env: servers.env });
   const refusals = outcome.out.split("\n").filter((line) => / +connect ECONNREFUSED 127/.test(line));
   expect(refusals).toHaveLength(6); // of the inspection before, and of the release
   expect(outcome).toMatchObject({

@@ -16,7 +16,7 @@ const commands = [
   ["list", "--json"],
   ["inspect", "x"],
   ["inspect", "x", "--json"],
-  ["release", "x", "--owner", "alice:1", "--yes"],
+  ["release", "x", "--owner", "alice:1"],
   ["doctor"],
   ["doctor", "--json"],
 ];

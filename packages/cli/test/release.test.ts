@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runCli, startAtTerminal, startCli } from "./support/program.ts";
+import { runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 /** An owner as the library generates it, with a label. */
@@ -19,7 +19,7 @@ function release(...args: string[]) {
 test("release: releases the lock of the owner, and reports the result for each server", async () => {
   await leave("left", alice);
   await servers.all[2]?.command("DEL", "lock:left");
-  const { code, out, err } = await release("left", "--owner", alice, "--yes");
+  const { code, out, err } = await release("left", "--owner", alice);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).toContain("left is held by alice\n");
   expect(out).toMatch(/server +release\n(127\S+ +released\n){2}127\S+ +did not hold it\n$/);
@@ -28,35 +28,14 @@ test("release: releases the lock of the owner, and reports the result for each s
 
 test("release: does not release the lock of another owner, and names the holder", async () => {
   await leave("others", alice);
-  const outcome = await release("others", "--owner", "bob:2", "--yes");
+  const outcome = await release("others", "--owner", "bob:2");
   expect(outcome).toMatchObject({ code: 75, err: "holdfast: bob:2 does not hold others: it is held by alice\n" });
   expect(await servers.owners("others")).toEqual([alice, alice, alice]);
 });
 
 test("release: exits with 0 when the lock is free", async () => {
-  const outcome = await release("nobodys", "--owner", "bob:2", "--yes");
+  const outcome = await release("nobodys", "--owner", "bob:2");
   expect(outcome).toMatchObject({ code: 0, err: "holdfast: bob:2 does not hold nobodys: it is free\n" });
-});
-
-test("release: requires --yes without a terminal", async () => {
-  await leave("unasked", alice);
-  const outcome = await release("unasked", "--owner", alice);
-  expect(outcome).toMatchObject({ code: 64, err: expect.stringContaining("add --yes") });
-  expect(await servers.owners("unasked")).toEqual([alice, alice, alice]);
-});
-
-test.each([
-  { typed: "y\n", code: 0, left: null },
-  { typed: "\n", code: 1, left: alice },
-  { typed: "\u0004", code: 1, left: alice },
-  { typed: "\u0003", code: 1, left: alice },
-])("release: exits with $code after the answer $typed at a terminal", async ({ typed, code, left }) => {
-  await leave("asked", alice);
-  const cli = startAtTerminal(["release", "asked", "--owner", alice], { env: servers.env });
-  await cli.prints("Release asked on the 3 of 3 servers that hold it for this owner? [y/N]");
-  cli.write(typed);
-  expect((await cli.ended).code).toBe(code);
-  expect(await servers.owners("asked")).toEqual([left, left, left]);
 });
 
 test("release: makes the holder notice the loss and end its command", async () => {
@@ -65,6 +44,6 @@ test("release: makes the holder notice the loss and end its command", async () =
   await holder.prints("\n");
   const owner = holder.out().trim();
   await expect.poll(() => servers.owners("robbed")).toEqual([owner, owner, owner]);
-  expect((await release("robbed", "--owner", owner, "--yes")).code).toBe(0);
+  expect((await release("robbed", "--owner", owner)).code).toBe(0);
   expect((await holder.ended).code).toBe(76);
 });

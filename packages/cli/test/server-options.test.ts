@@ -133,6 +133,6 @@ test("--config names another file, whose paths are relative to its folder", asyn
   await expect.poll(() => open.command("EXISTS", "app:named")).toBe(1);
   expect(Number(await open.command("PTTL", "app:named"))).toBeLessThanOrEqual(5_000);
   const [owner] = String(await open.command("GET", "app:named")).split("\n");
-  await runCli(["release", "named", ...args, "--owner", owner ?? "", "--yes"]);
+  await runCli(["release", "named", ...args, "--owner", owner ?? ""]);
   expect((await holder).code).toBe(76);
 });

@@ -37,7 +37,7 @@ test("inspect, list and release: show everybody who shares a lock, and release o
     labels: ["alice", "bob"],
   });
   const bob = holders.find(({ label }: { label: string }) => label === "bob");
-  const released = await cli("release", "shown", "--owner", bob.owner, "--yes");
+  const released = await cli("release", "shown", "--owner", bob.owner);
   expect(released.code).toBe(0);
   expect((await cli("inspect", "shown")).out).toMatch(/^shown is shared by alice\n/);
   for (const { end } of readers) await end();

@@ -76,7 +76,7 @@ test.each(stores)("run: locks over %s, and inspect, list and release show and fr
   );
   expect((await runCli(["list", "[b-z]", "--json"], { env })).out).toContain('"locks":[{"resource":"b"');
 
-  const released = await runCli(["release", "b", "--owner", owner, "--yes"], { env });
+  const released = await runCli(["release", "b", "--owner", owner], { env });
   expect(released).toMatchObject({ code: 0, out: expect.stringContaining("released") });
   await end();
   expect(await runCli(["list"], { env })).toEqual({ code: 0, out: "", err: `holdfast: no locks match ${prefix}*\n` });
@@ -96,7 +96,7 @@ test.each(isNightly ? stores : stores.slice(-1))(
     await expect.poll(() => second.err()).toContain("waiting for scheduler: another owner holds it");
     expect((await runCli(["inspect", "scheduler"], { env })).out).toMatch(/^scheduler is held by alice\n/);
     const [, fence = "", owner = ""] = first.out().split(/\s/);
-    expect(await runCli(["release", "scheduler", "--owner", owner, "--yes"], { env })).toMatchObject({ code: 0 });
+    expect(await runCli(["release", "scheduler", "--owner", owner], { env })).toMatchObject({ code: 0 });
     await second.prints("\n");
     const [, nextFence = "", , pid = ""] = second.out().split(/\s/);
     expect(Number(nextFence)).toBeGreaterThan(Number(fence));

@@ -3,10 +3,9 @@ import type { Migration, MigrationStatus } from "@holdfast/membership";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
-import { rounded } from "../inspect/inspection-report.ts";
 import { claimsTable, printingProgress } from "../membership/progress.ts";
-import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
-import { duration, json, oneOf, pause } from "../options/option.ts";
+import { type Change, isKnown, nextText, remainderText, statusText } from "../membership/stages.ts";
+import { duration, oneOf, pause } from "../options/option.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
 import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
@@ -20,7 +19,6 @@ interface Plan {
   readonly step: (typeof steps)[number];
   readonly watchMs: number;
   readonly settleMs: number;
-  readonly json: boolean;
 }
 
 /** `holdfast migrate`: leads clients from one set of servers to another while they lock. */
@@ -40,21 +38,20 @@ export const migrateCommand: Command = serverCommand(
         "How long no client of an earlier stage may hold a lock before join and end refuse such clients",
       ),
       settle: duration("60s", "How long join and end wait for locks of such clients to end"),
-      json,
     },
   },
-  async ({ step = "status", "watch-for": watchMs, settle: settleMs, json }, options) => {
+  async ({ step = "status", "watch-for": watchMs, settle: settleMs }, options) => {
     if (options.joint === undefined) {
       throw new UsageError("name the servers before and after the change: --old and --new, once for each server");
     }
     const outcome = `nothing has to be undone. Repeat holdfast migrate ${step}`;
-    const plan = { step, watchMs, settleMs, json };
+    const plan = { step, watchMs, settleMs };
     return withInterruptibleService(options, outcome, (service, signal) => take(plan, options, service, signal));
   },
 );
 
 async function take(
-  { step, watchMs, settleMs, json }: Plan,
+  { step, watchMs, settleMs }: Plan,
   { generation, nodeTimeoutMs }: ServerOptions,
   { nodes, servers, joint }: LockService,
   signal: AbortSignal,
@@ -68,17 +65,17 @@ async function take(
   );
   try {
     const status = await migrating[step]();
-    print(json ? statusJson(status, change) : statusText(status, change));
+    print(statusText(status, change));
     return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
   } catch (error) {
-    throw await explained(error, { step, json }, change, migrating, servers);
+    throw await explained(error, step, change, migrating, servers);
   }
 }
 
 /** Returns a failure that says what is left to do, after the stragglers were printed. */
 async function explained(
   error: unknown,
-  { step, json }: Pick<Plan, "step" | "json">,
+  step: Plan["step"],
   change: Change,
   migrating: Migration,
   servers: readonly Server[],
@@ -86,9 +83,7 @@ async function explained(
   const { MembershipError } = await import("@holdfast/membership");
   if (!(error instanceof MembershipError)) return error;
   const { message, claims, failures } = error;
-  const records = claims.map((claim) => ({ ...claim, remainingMs: rounded(claim.remainingMs) }));
-  if (json) print(JSON.stringify({ error: message, claims: records }));
-  else if (claims.length > 0) print(claimsTable(claims));
+  if (claims.length > 0) print(claimsTable(claims));
   const status: MigrationStatus | null = step === "status" ? null : await migrating.status().catch(() => null);
   const isTooEarly = claims.length === 0 && failures.length === 0;
   const rest =

@@ -1,4 +1,4 @@
-/** The report of `migrate`, as text and as JSON. */
+/** The report of `migrate`, as text. */
 import { epochOf, servedBy } from "@holdfast/core/node";
 import type { MigrationStatus } from "@holdfast/membership";
 import { reasonOf } from "../failures.ts";
@@ -47,27 +47,6 @@ export function statusText(status: MigrationStatus, change: Change): string {
     "",
     lines,
   ].join("\n");
-}
-
-/**
- * Returns the report for programs. Keys may be added, but existing ones do not change.
- *
- * @returns one line of JSON
- */
-export function statusJson(status: MigrationStatus, change: Change): string {
-  const known = isKnown(status, change);
-  return JSON.stringify({
-    stage: known ? status.stage : null,
-    generation: change.generation,
-    nodes: status.nodes.map(({ node, floor, error }) => ({
-      node,
-      sets: setsWith(node, change),
-      serves: floor === null ? null : servedBy(floor.epoch),
-      epoch: floor?.epoch ?? null,
-      floor: floor?.floor ?? null,
-      error: error === null ? null : reasonOf(error),
-    })),
-  });
 }
 
 /** Says how far the change is after a step has failed. What the step has written stays, and is safe. */
