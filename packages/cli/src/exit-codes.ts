@@ -11,7 +11,7 @@ export const exitCodes = {
   no: 1,
   /** `check`: the accesses to a value have too many possible orders. */
   undecided: 2,
-  /** The command line, the environment or the configuration file is wrong. Nothing was done. */
+  /** The command line or the environment is wrong. Nothing was done. */
   usage: 64,
   /** `check`: a file is no history. */
   data: 65,
@@ -64,7 +64,7 @@ export const exitCodesHelp = `Exit codes:
             guard --check: a table does not refuse stale writers;
             check: the history violates a rule
   2         check: undecided
-  64        the command line or the configuration is wrong
+  64        the command line or the environment is wrong
   65        check: a file is no history
   69        too few servers replied; verify: unknown
   75        another owner held the lock, or the ticket is spent;

@@ -36,7 +36,7 @@ test("docs/changing-servers.md: every command prints the output that is shown", 
     const fails = remark === " fails";
     expect(remark).toMatch(/^( fails)?$/);
     // The client that was forgotten.
-    const words = ["run", "backup", "--config", "now.json", "--label", "cron", "--", "sh", "-c"];
+    const words = ["run", "backup", "--env-file", "now.env", "--label", "cron", "--", "sh", "-c"];
     const hold = fails && inFolder(`exec holdfast ${words.join(" ")} 'echo locked; exec sleep 1000'`);
     if (hold) await hold.prints("locked");
     const quick = script.replace("--settle 30s", "--settle 100ms");

@@ -1,7 +1,7 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { reapedDirectory } from "@holdfast/testkit";
 import { expect, test } from "vitest";
+import { folderWith } from "./support/folder.ts";
 import { blocksOf, essence, shell } from "./support/page.ts";
 import { packageFolder, runCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
@@ -25,12 +25,10 @@ test("README.md: every command prints the output that is shown", async () => {
   expect(runs).toBe(15);
 });
 
-test("README.md: the configuration file is valid", async () => {
-  const folder = await reapedDirectory();
-  const [config] = (await blocksOf("README.md")).filter(({ language }) => language === "json");
-  await writeFile(join(folder, "internal-ca.pem"), "");
-  await writeFile(join(folder, "holdfast.config.json"), config?.text ?? "");
-  const outcome = await runCli(["inspect", "x"], { cwd: folder, env: servers.env });
+test("README.md: the file of variables is valid", async () => {
+  const [variables] = (await blocksOf("README.md")).filter(({ language }) => language === "ini");
+  const folder = await folderWith({ "locks.env": variables?.text, "internal-ca.pem": "" });
+  const outcome = await runCli(["inspect", "x", "--env-file", "locks.env"], { cwd: folder, env: servers.env });
   expect(outcome).toMatchObject({ code: 0, err: "" });
 });
 

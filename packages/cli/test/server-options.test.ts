@@ -123,10 +123,14 @@ test("wrongSchemeOf() returns undefined for a port that speaks neither protocol"
   }
 });
 
-test("--config names another file, whose paths are relative to its folder", async () => {
-  const config = { nodes: [`rediss://127.0.0.1:${open.tls?.port}`], tlsCa: "tls/ca.pem", prefix: "app:", ttl: "5s" };
-  const folder = await folderWith({ "my.conf": config, "tls/ca.pem": open.tls?.ca });
-  const args = ["--config", join(folder, "my.conf")];
+test("--env-file names a file of variables", async () => {
+  const folder = await folderWith({ "ca.pem": open.tls?.ca });
+  const lines = [
+    `HOLDFAST_NODES="rediss://127.0.0.1:${open.tls?.port}"`,
+    `HOLDFAST_TLS_CA=${join(folder, "ca.pem")}`,
+    ...["HOLDFAST_PREFIX=app:", "HOLDFAST_TTL=5s # short"],
+  ];
+  const args = ["--env-file", join(await folderWith({ "my.env": lines.join("\n") }), "my.env")];
   expect(await ask(args)).toMatchObject({ code: 0, errors: [null] });
   const script = "echo $HOLDFAST_OWNER; exec sleep 60";
   const holder = runProcess(["run", "named", ...args, "--max-hold", "5s", "--", "sh", "-c", script]);

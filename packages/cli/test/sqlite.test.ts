@@ -1,8 +1,7 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reapedDirectory } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { folderWith } from "./support/folder.ts";
 import { runCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
@@ -13,19 +12,6 @@ async function newFile(): Promise<{ readonly folder: string; readonly env: Reado
   const folder = await reapedDirectory();
   return { folder, env: { HOLDFAST_NODES: `sqlite:${join(folder, "locks.db")}` } };
 }
-
-test("doctor: examines a file", async () => {
-  const { env } = await newFile();
-  const timeouts = ["--node-timeout", "5s", "--ttl", "10m"];
-  const { code, out } = await runCli(["doctor", "--json", ...timeouts], { env });
-  expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({
-    level: expect.any(String),
-    suggestedNodeTimeoutMs: 1_000,
-    recommendedNodeTimeoutMs: expect.any(Number),
-    servers: [{ address: { machine: "local" }, view: { kind: "sqlite", lockFailure: null, latency: { pings: 100 } } }],
-  });
-});
 
 test("run: exits with 78 for a file that cannot be used, and says why", async () => {
   const { folder } = await newFile();
@@ -45,12 +31,4 @@ test("run: exits with 78 for a file that cannot be used, and says why", async ()
     expect(await runCli(["run", "x", ...others, "--", "true"])).toMatchObject({ code: 0 });
     expect(await runCli(["list", "--node", node])).toMatchObject({ code: 69, err: expect.stringContaining(why) });
   }
-});
-
-test("a configuration file names a SQLite file relative to its folder", async () => {
-  const folder = await folderWith({ "holdfast.config.json": { nodes: ["sqlite:locks.db"] } });
-  await mkdir(join(folder, "below"));
-  expect(await runCli(["run", "x", "--", "true"], { cwd: join(folder, "below") })).toMatchObject({ code: 0, err: "" });
-  expect(await readdir(join(folder, "below"))).toEqual([]);
-  expect(await readdir(folder)).toContain("locks.db");
 });

@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished, test } from "vitest";
 import { etcdUrl } from "./doctor/etcd-situations.ts";
 import { queryMysql, sharedMysql, stopSharedMysql } from "./doctor/mysql-lab.ts";
 import { query, sharedDatabase, stopSharedDatabase } from "./doctor/postgres-lab.ts";
-import { busyMachineFolder, holdLock, killLater, runCli, startCli } from "./support/program.ts";
+import { holdLock, killLater, runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 afterAll(stopSharedDatabase);
@@ -127,8 +127,7 @@ test.each([
   ["mysql:// nodes", "mysql://127.0.0.1:1/x", "@holdfast/mysql mysql2"],
   ["sqlite: nodes", "sqlite:locks.db", "libsql"],
 ])("holdfast names the packages that %s need if they are not installed", async (what, url, packages) => {
-  const cwd = await busyMachineFolder();
-  const { code, err } = await runCli(["inspect", "x", "--node", url], { cwd, isAlone: true });
+  const { code, err } = await runCli(["inspect", "x", "--node", url], { isAlone: true });
   expect(code).toBe(64);
   expect(err).toMatch(new RegExp(`^holdfast: ${what}.* npm install ${packages}`));
 });

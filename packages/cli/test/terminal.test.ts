@@ -61,9 +61,9 @@ test("completion: prints a script that completes commands and options in bash", 
     `holdfast() { ${shellWords} "$@"; }; ${out}
      complete_it() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _holdfast; echo "\${COMPREPLY[*]}"; }
      complete_it holdfast ins; complete_it holdfast run --kill
-     complete_it holdfast li; complete_it holdfast list --lim; complete_it holdfast run --conf`,
+     complete_it holdfast li; complete_it holdfast list --lim; complete_it holdfast run --env`,
   ]);
-  const completed = ["inspect", "--kill-after", "list", "--limit", "--conflict-exit-code --config"];
+  const completed = ["inspect", "--kill-after", "list", "--limit", "--env-file"];
   expect(await bash.ended).toEqual({ code: 0, out: `${completed.join("\n")}\n`, err: "" });
 });
 

@@ -62,11 +62,11 @@ test.each([
   [`inspect x --node redis://a.invalid --node redis://:${secret}`, "node 2 of --node is not"],
   ["inspect x --node redis://a.invalid --prefix holdfast:fence:", "--prefix must not begin with"],
   ["inspect x --node redis://a.invalid --tls-ca none.pem", "could not read none.pem: ENOENT"],
-  ["inspect x --config /none.json", "could not read /none.json: ENOENT"],
+  ["inspect x --env-file /none.env", "could not read /none.env: ENOENT"],
   [
     "inspect x",
-    "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
-      "holdfast.config.json; or use --memory to try it without servers",
+    "no lock servers: name them with --node redis://host:6379 (once for each), or in HOLDFAST_NODES; or use --memory to " +
+      "try it without servers",
   ],
   ["inspect x --old a.invalid", "--old and --new go together"],
   ["inspect x --old a.invalid --new b.invalid --node c.invalid", "name the servers in --node, or in"],
@@ -141,32 +141,29 @@ test("holdfast shows the whole form of an address in a usage error, and no passw
   expect(err).not.toContain("s3cret");
 });
 
-test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"])(
-  "readServerOptions() finds %s in a parent folder",
-  async (name) => {
-    const folder = await folderWith({ [name]: { nodes: ["a:1", "rediss://b:2"], ttl: "1m" }, "below/it/file": "" });
-    process.chdir(join(folder, "below/it"));
-    expect(await readServerOptions(nothing, {})).toEqual({
-      memory: false,
-      addresses: [
-        { kind: redisKind, where: { host: "a", port: 1, isTls: false, db: 0 } },
-        { kind: redisKind, where: { host: "b", port: 2, isTls: true, db: 0 } },
-      ],
-      tls: {},
-      ...{ joint: undefined, generation: 0 },
-      ...{ prefix: undefined, ttlMs: 60_000, nodeTimeoutMs: undefined, restartGuardMs: 0 },
-    });
-  },
-);
+test("readServerOptions() takes all options from the environment", async () => {
+  const variables = { HOLDFAST_NODES: "a:1 rediss://b:2", HOLDFAST_TTL: "1m", HOLDFAST_NODE_TIMEOUT: "2s" };
+  expect(await readServerOptions(nothing, { ...variables, HOLDFAST_PREFIX: "", HOLDFAST_RESTART_GUARD: "3m" })).toEqual({
+    memory: false,
+    addresses: [
+      { kind: redisKind, where: { host: "a", port: 1, isTls: false, db: 0 } },
+      { kind: redisKind, where: { host: "b", port: 2, isTls: true, db: 0 } },
+    ],
+    tls: {},
+    ...{ joint: undefined, generation: 0 },
+    ...{ prefix: "", ttlMs: 60_000, nodeTimeoutMs: 2_000, restartGuardMs: 180_000 },
+  });
+});
 
-test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFAST_NODES to the file", async () => {
-  process.chdir(await folderWith({ "holdfast.config.json": { nodes: ["file"], prefix: "file:", ttl: "1m" } }));
+test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFAST_NODES to --env-file", async () => {
+  const content = "HOLDFAST_NODES=file\nHOLDFAST_PREFIX=file:\nHOLDFAST_TTL=1m\nOTHER=x";
+  const file = join(await folderWith({ "locks.env": content }), "locks.env");
   const hosts = async (args: Partial<ServerArguments>, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
-    const { addresses, prefix, ttlMs } = await readServerOptions(args, env);
+    const { addresses, prefix, ttlMs } = await readServerOptions({ "env-file": file, ...args }, env);
     return [...addresses.map(({ where }) => (where as RedisAddress).host), prefix, ttlMs];
   };
   const env = { HOLDFAST_NODES: " env-a, redis://env-b\nenv-c " };
-  expect(await hosts(nothing, { HOLDFAST_NODES: " " })).toEqual(["file", "file:", 60_000]);
+  expect(await hosts(nothing, {})).toEqual(["file", "file:", 60_000]);
   expect(await hosts(nothing, env)).toEqual(["env-a", "env-b", "env-c", "file:", 60_000]);
   expect(await hosts({ node: ["flag"], ttl: "2s" }, env)).toEqual(["flag", "file:", 2_000]);
 });
@@ -187,37 +184,28 @@ test("readServerOptions() leaves the commas of etcd clusters in HOLDFAST_NODES",
 });
 
 test("readServerOptions() reads the servers before and after a change, those in both sets once", async () => {
-  process.chdir(await folderWith({ "holdfast.config.json": { old: ["a", "b"], new: ["c", "b"], generation: 7 } }));
   const read = async (args: object, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
     const { addresses, joint, generation } = await readServerOptions({ ...args }, env);
     return [addresses.map(({ where }) => (where as RedisAddress).host), joint, generation];
   };
   const joint = { old: [0, 1], new: [2, 1] };
-  expect(await read({}, {})).toEqual([["a", "b", "c"], joint, 7]);
   const env = { HOLDFAST_OLD: "d,e", HOLDFAST_NEW: "f e", HOLDFAST_GENERATION: "11" };
   expect(await read({}, env)).toEqual([["d", "e", "f"], joint, 11]);
   expect(await read({ node: ["g"], generation: "0" }, env)).toEqual([["g"], undefined, 0]);
-  process.chdir(await folderWith({ "holdfast.config.json": {} }));
   expect(await read({ old: ["a", "b"], new: ["c", "b"] }, {})).toEqual([["a", "b", "c"], joint, 0]);
 });
 
-test.each([
-  ["is not valid JSON", `redis://:${secret}`],
-  ["must be an object with nodes, old, new, generation, prefix", [`redis://:${secret}`]],
-  ["has unknown keys: nods, timeout; the known keys are nodes, old, new, generation, prefix", { nods: [], timeout: 1 }],
-  ["must be a list of strings", { nodes: `redis://:${secret}` }],
-  ["must be a string", { nodes: [], ttl: 30 }],
-  ["must be a non-negative integer", { generation: "2" }],
-  ["must be a non-negative integer", { generation: -1 }],
-])(
-  "readServerOptions() rejects with the reason that a configuration file %s, and names the file",
-  async (why, content) => {
-    const folder = await folderWith({ "holdfast.config.json": content, "other.conf": content });
-    process.chdir(folder);
-    for (const config of [undefined, "other.conf"]) {
-      const message = await refusal(readServerOptions({ config }, {}));
-      expect(message).toContain(why);
-      expect(message).toContain(join(folder, config ?? "holdfast.config.json"));
-    }
-  },
-);
+test("readServerOptions() names the variable whose value is wrong", async () => {
+  const env = { HOLDFAST_NODES: "a", HOLDFAST_TTL: "soon", HOLDFAST_GENERATION: "first" };
+  expect(await refusal(readServerOptions({ generation: "0" }, env))).toContain("HOLDFAST_TTL must be a duration");
+  expect(await refusal(readServerOptions({ ttl: "1m" }, env))).toContain("HOLDFAST_GENERATION must be a non-negative");
+  expect(await refusal(readServerOptions({ generation: "0", ttl: "never" }, env))).toContain(
+    "--ttl must be a duration",
+  );
+});
+
+test("readServerOptions() rejects variables in a file that only look like those of this program", async () => {
+  const path = join(await folderWith({ "locks.env": `HOLDFAST_NODS=redis://:${secret}\nHOLDFAST_TTL=1m` }), "locks.env");
+  const message = await refusal(readServerOptions({ "env-file": path }, {}));
+  expect(message).toContain(`${path} has unknown variables: HOLDFAST_NODS; the known ones are HOLDFAST_NODES, `);
+});

@@ -1,12 +1,13 @@
 /** The options that all commands share: the servers, and how to use them. */
+import { readFile } from "node:fs/promises";
+import { parseEnv } from "node:util";
 import { UsageError } from "../exit-codes.ts";
 import type { ConnectOptions, TlsOptions } from "../servers/server.ts";
 import { parseServerAddress, type ServerAddress } from "../servers/servers.ts";
 import type { JointPositions } from "../servers/sets.ts";
-import { type NamedServers, readConfig, readText, type TextOptions } from "./config-file.ts";
 import { flag, list, type OptionsOf, parseDuration, text } from "./option.ts";
 
-/** The validated options from the command line, the environment and the configuration file. */
+/** The validated options from the command line and the environment. */
 export interface ServerOptions extends ConnectOptions {
   /** Whether to use a single node in this process, for trials, instead of servers. */
   readonly memory: boolean;
@@ -22,13 +23,37 @@ export interface ServerOptions extends ConnectOptions {
   readonly nodeTimeoutMs: number | undefined;
 }
 
+/** The servers that one source names: as one set, or as the two sets of a change. */
+interface NamedServers {
+  readonly node: readonly string[];
+  readonly old: readonly string[];
+  readonly new: readonly string[];
+}
+
+/** The options whose values are text, and the variables of the environment for them. */
+const variables = {
+  generation: "HOLDFAST_GENERATION",
+  prefix: "HOLDFAST_PREFIX",
+  ttl: "HOLDFAST_TTL",
+  "node-timeout": "HOLDFAST_NODE_TIMEOUT",
+  "restart-guard": "HOLDFAST_RESTART_GUARD",
+  "tls-ca": "HOLDFAST_TLS_CA",
+  "tls-cert": "HOLDFAST_TLS_CERT",
+  "tls-key": "HOLDFAST_TLS_KEY",
+} as const;
+
+/** The variables for the servers. */
+const serverVariables = { node: "HOLDFAST_NODES", old: "HOLDFAST_OLD", new: "HOLDFAST_NEW" } as const;
+
+type TextOptions = Readonly<Record<keyof typeof variables, string | undefined>>;
+
 /** The options on the command line. */
 export interface ServerArguments extends NamedServers, TextOptions {
-  readonly config: string | undefined;
+  readonly "env-file": string | undefined;
   readonly memory: boolean;
 }
 
-const defaults = { ttl: "30s", "restart-guard": "0" } as const;
+const defaultTtlMs = 30_000;
 
 const group = { group: "Servers:" } as const;
 /** The definitions of the options. */
@@ -41,13 +66,13 @@ export const serverOptions: OptionsOf<ServerArguments> = {
   old: list("A server of the old set, instead of --node, while the servers change", group),
   new: list("A server of the new set; locks then need a majority of both sets", group),
   generation: text("How many times the set of servers has changed before (default: 0)", group),
-  config: text("A configuration file, instead of holdfast.config.json or .holdfastrc", group),
+  "env-file": text("A file of variables, such as HOLDFAST_NODES; those of the environment override it", group),
   memory: flag("Lock inside this process only, without servers, for trials", {
     ...group,
     conflicts: ["node", "old", "new"],
   }),
   prefix: text("Prefix of the keys in Redis and etcd (default: lock: and lock/)", group),
-  ttl: text(`How long servers keep a lock whose holder has died (default: ${defaults.ttl})`, group),
+  ttl: text(`How long servers keep a lock whose holder has died (default: ${defaultTtlMs / 1_000}s)`, group),
   "node-timeout": text("Timeout of each server (default: 1/20 of --ttl, at most 500ms; longer for slow stores)", group),
   "restart-guard": text("How long a Redis server does not vote after its start (default: 0)", group),
   "tls-ca": text("A PEM file with the certificates to trust", group),
@@ -56,7 +81,7 @@ export const serverOptions: OptionsOf<ServerArguments> = {
 };
 
 /**
- * Reads the options. The command line overrides the environment, which overrides the configuration file.
+ * Reads the options. The command line overrides the environment, which overrides the file of variables.
  *
  * @throws {UsageError} naming the problem, without any password
  */
@@ -64,39 +89,42 @@ export async function readServerOptions(
   args: Partial<ServerArguments>,
   env: NodeJS.ProcessEnv,
 ): Promise<ServerOptions> {
-  const file = await readConfig(args.config);
-  const textOf = (name: keyof TextOptions): string | undefined => args[name] ?? file[name];
+  const file = args["env-file"];
+  const all = file === undefined ? env : { ...(await readVariables(file)), ...env };
+  const textOf = (name: keyof TextOptions): string | undefined => args[name] ?? all[variables[name]];
+  /** Where an option is from, for messages. */
+  const sourceOf = (name: keyof TextOptions): string => (args[name] === undefined ? variables[name] : `--${name}`);
+  const durationOf = (name: keyof TextOptions): number | undefined => {
+    const given = textOf(name);
+    return given === undefined ? undefined : parseDuration(sourceOf(name), given);
+  };
   const memory = args.memory === true;
-  const nodeTimeout = textOf("node-timeout");
   return {
     memory,
-    ...(memory ? { addresses: [], joint: undefined } : addressesOf(args, env, file)),
-    generation: parseGeneration(args.generation || env.HOLDFAST_GENERATION || file.generation || "0"),
+    ...(memory ? { addresses: [], joint: undefined } : addressesOf(args, all)),
+    generation: parseGeneration(sourceOf("generation"), textOf("generation") || "0"),
     tls: memory ? {} : await readTls(textOf),
     prefix: textOf("prefix"),
-    ttlMs: parseDuration("--ttl", textOf("ttl") ?? defaults.ttl),
-    nodeTimeoutMs: nodeTimeout === undefined ? undefined : parseDuration("--node-timeout", nodeTimeout),
-    restartGuardMs: parseDuration("--restart-guard", textOf("restart-guard") ?? defaults["restart-guard"]),
+    ttlMs: durationOf("ttl") ?? defaultTtlMs,
+    nodeTimeoutMs: durationOf("node-timeout"),
+    restartGuardMs: durationOf("restart-guard") ?? 0,
   };
 }
 
-function parseGeneration(given: string): number {
+function parseGeneration(source: string, given: string): number {
   if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new UsageError(`--generation must be a non-negative integer, not ${JSON.stringify(given)}`);
+  throw new UsageError(`${source} must be a non-negative integer, not ${JSON.stringify(given)}`);
 }
 
 /** Returns the servers of the first source that names any. */
 function addressesOf(
   args: Partial<NamedServers>,
-  { HOLDFAST_NODES = "", HOLDFAST_OLD = "", HOLDFAST_NEW = "" }: NodeJS.ProcessEnv,
-  file: Partial<NamedServers>,
+  env: NodeJS.ProcessEnv,
 ): Pick<ServerOptions, "addresses" | "joint"> {
-  const env = { node: wordsOf(HOLDFAST_NODES), old: wordsOf(HOLDFAST_OLD), new: wordsOf(HOLDFAST_NEW) };
-  const where = "the configuration file";
+  const valuesOf = (name: keyof NamedServers): readonly string[] => wordsOf(env[serverVariables[name]] ?? "");
   const sources = [
     { ...args, names: { node: "--node", old: "--old", new: "--new" } },
-    { ...env, names: { node: "HOLDFAST_NODES", old: "HOLDFAST_OLD", new: "HOLDFAST_NEW" } },
-    { ...file, names: { node: where, old: `old in ${where}`, new: `new in ${where}` } },
+    { node: valuesOf("node"), old: valuesOf("old"), new: valuesOf("new"), names: serverVariables },
   ];
   for (const { names, node = [], old: before = [], new: after = [] } of sources) {
     if (node.length + before.length + after.length === 0) continue;
@@ -108,8 +136,8 @@ function addressesOf(
     throw new UsageError(`${names.old} and ${names.new} go together: name the servers of both sets`);
   }
   throw new UsageError(
-    "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
-      "holdfast.config.json; or use --memory to try it without servers",
+    "no lock servers: name them with --node redis://host:6379 (once for each), or in HOLDFAST_NODES; or use --memory to " +
+      "try it without servers",
   );
 }
 
@@ -143,4 +171,26 @@ async function readTls(pathOf: (name: keyof TextOptions) => string | undefined):
     return path && [[name, await readText(path)]];
   });
   return Object.fromEntries((await Promise.all(files)).flatMap((entry) => entry || []));
+}
+
+/**
+ * Reads a file of variables, which may have others than those of this program.
+ *
+ * @throws {UsageError} if it cannot be read, or has a variable that only looks like one of this program
+ */
+async function readVariables(path: string): Promise<NodeJS.ProcessEnv> {
+  const found = parseEnv(await readText(path));
+  const known: readonly string[] = [...Object.values(serverVariables), ...Object.values(variables)];
+  const unknown = Object.keys(found).filter((name) => name.startsWith("HOLDFAST_") && !known.includes(name));
+  if (unknown.length === 0) return found;
+  throw new UsageError(`${path} has unknown variables: ${unknown.join(", ")}; the known ones are ${known.join(", ")}`);
+}
+
+/** @throws {UsageError} if the file cannot be read */
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`could not read ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
 }

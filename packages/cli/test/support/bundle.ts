@@ -9,7 +9,7 @@ const banner =
   'import { createRequire as requireFrom } from "node:module";\nconst require = requireFrom(import.meta.url);';
 
 /** The names that the program takes from CommonJS packages on demand. A bundle in several files does not find these names itself. */
-const names: Readonly<Record<string, string>> = { lilconfig: "lilconfig", ioredis: "Redis" };
+const names: Readonly<Record<string, string>> = { ioredis: "Redis" };
 const namedExports: Plugin = {
   name: "named exports",
   setup({ onResolve, onLoad }) {

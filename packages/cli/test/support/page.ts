@@ -1,7 +1,8 @@
 /** Reads the commands of a page of the documentation, and runs them in a shell. */
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { busyMachineFolder, packageFolder, type Started, shellWords, start } from "./program.ts";
+import { reapedDirectory } from "@holdfast/testkit";
+import { packageFolder, type Started, shellWords, start } from "./program.ts";
 
 /** A block of code. */
 export interface Block {
@@ -38,7 +39,7 @@ type Env = Readonly<Record<string, string>>;
  * @param prologue a part of a shell script that may change the arguments of `holdfast`
  */
 export async function shell(ports: readonly number[], prologue = ""): Promise<(script: string, env?: Env) => Started> {
-  const cwd = await busyMachineFolder();
+  const cwd = await reapedDirectory();
   await writeFile(join(cwd, "holdfast"), `#!/bin/sh\n${prologue}exec ${shellWords} "$@"\n`);
   await chmod(join(cwd, "holdfast"), 0o755);
   const PATH = `${cwd}:${process.env.PATH}`;

@@ -3,6 +3,7 @@ import { type ChildProcess, type StdioOptions, spawn } from "node:child_process"
 import { cp, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reapedDirectory } from "@holdfast/testkit";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
 import { canRunHere, runHere } from "./here.ts";
@@ -13,17 +14,12 @@ import "leven";
 export const packageFolder: string = fileURLToPath(new URL("../..", import.meta.url));
 export const program = `${packageFolder}reports/holdfast.js`;
 
-/** Returns a folder whose configuration file sets a longer node timeout, for busy machines. */
-export async function busyMachineFolder(): Promise<string> {
-  return folderWith({ "holdfast.config.json": { nodeTimeout: "1500ms" } });
-}
-
-const usualFolder = await busyMachineFolder();
+const usualFolder = await reapedDirectory();
 
 /** How a process is started. */
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: see {@link busyMachineFolder}. */
+  /** Default: an empty folder. */
   readonly cwd?: string;
   readonly stdio?: StdioOptions;
   /** Whether to run a copy of the program in an empty folder, where no optional package is installed. */
@@ -103,8 +99,9 @@ export function start(command: string, args: readonly string[], options: StartOp
 
 const { PATH = "", HOME = "" } = process.env;
 
+/** The node timeout is longer than usual, for busy machines. */
 function environmentOf({ env }: StartOptions): Record<string, string> {
-  return { PATH, HOME, TERM: "xterm", ...env };
+  return { PATH, HOME, TERM: "xterm", HOLDFAST_NODE_TIMEOUT: "1500ms", ...env };
 }
 
 /** Starts `holdfast`. */

@@ -1,5 +1,4 @@
 import { stat, statfs } from "node:fs/promises";
-import { join } from "node:path";
 import type { LockNode } from "@holdfast/core";
 import type { SqliteNode } from "@holdfast/sqlite";
 import { trialResource, tryLock } from "../../doctor/try-lock.ts";
@@ -38,13 +37,6 @@ export const sqliteKind: ServerKind<SqliteAddress> = {
     }
   },
 };
-
-/** Makes the path of an address in a configuration file relative to its folder. Other addresses stay as they are. */
-export function resolveSqlitePath(address: string, folder: string): string {
-  if (!scheme.test(address)) return address;
-  const path = address.replace(scheme, "");
-  return path === "" || path.startsWith(":") || path.startsWith("/") ? address : `sqlite:${join(folder, path)}`;
-}
 
 /** @param problem why the file cannot be opened; undefined if it is open */
 function serverOf(node: SqliteNode, problem?: Error): Server {
