@@ -183,7 +183,7 @@ test("list: shows a lock as unknown that no server can be asked about, and exits
   await send(url.replace("holdfast", ""), "SET", "lock:hidden", alice);
   const { code, out, err } = await runCli(["list", "--node", url]);
   expect({ code, rows: rowsOf(out) }).toEqual({ code: 69, rows: ["hidden unknown 0 of 1, too few answered"] });
-  expect(err).toMatch(/^holdfast: inspected 0 of 1 locks: .*\n {2}127\.0\.0\.1:\d+: .*NOPERM.*\n$/);
+  expect(err).toBe("holdfast: too few servers answered about 1 of 1 locks: inspect one of them\n");
   const json = await runCli(["list", "--node", url, "--json"]);
   expect({ code: json.code, locks: JSON.parse(json.out).locks }).toEqual({
     code: 69,
@@ -196,24 +196,6 @@ test("list: shows a lock as unknown that no server can be asked about, and exits
     ],
   });
   expect(json.out).toContain("NOPERM");
-});
-
-test("list: asks the other servers about a lock if some cannot be asked, and names those", async () => {
-  const denied = await startUrlForUser(["~*", "+scan", "+ping", "+client"]);
-  const [a, b] = servers.all as [RedisServer, RedisServer];
-  await put("lock:kept", alice, [a, b]);
-  await send(denied.replace("holdfast", ""), "SET", "lock:hidden", alice);
-  const nodes = (...urls: readonly string[]) => ({ env: { HOLDFAST_NODES: urls.join(" ") } });
-  const most = await runCli(["list"], nodes(a.url, denied, b.url));
-  expect({ code: most.code, rows: rowsOf(most.out) }).toEqual({ code: 0, rows: ["kept alice 10m 0 2 of 3"] });
-  expect(most.err).toMatch(/^holdfast: inspected 1 of 1 locks: not every .*\n {2}127\.0\.0\.1:\d+: .*NOPERM.*\n$/);
-
-  const few = await runCli(["list"], nodes(a.url, denied));
-  expect({ code: few.code, rows: rowsOf(few.out) }).toEqual({
-    code: 69,
-    rows: ["hidden unknown 0 of 2, too few answered", `kept ${alice} 10m 0 1 of 2, too few answered`],
-  });
-  expect(few.err).toContain("inspected 0 of 2 locks: too few servers answered");
 });
 
 test("list: leaves out names that are not UTF-8", async () => {

@@ -3,7 +3,7 @@ import type { NodeView } from "@holdfast/core/node";
 import { type Command, serverCommand } from "../command.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
-import { holderOf, inspectionRecord, ownersOn, problemOf, timeOf } from "../inspect/inspection-report.ts";
+import { holderOf, inspectionRecord, ownersOn, timeOf } from "../inspect/inspection-report.ts";
 import { duration, integerFrom, json, withDefault, word } from "../options/option.ts";
 import { listed, longMs } from "../output/format.ts";
 import { colors, print, printable, printMessage } from "../output/print.ts";
@@ -75,11 +75,7 @@ function explain(
     printMessage(`searched ${searched} of ${servers.length} servers completely: ${loss}`, failed);
   }
   const unknown = locks.filter((lock) => stateOf(lock) === "unknown").length;
-  const uninspected = inspectionProblems(locks, searches, servers);
-  if (unknown > 0 || uninspected.length > 0) {
-    const loss = unknown > 0 ? "too few servers answered for the others" : "not every server answered for each";
-    printMessage(`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, uninspected);
-  }
+  if (unknown > 0) printMessage(`too few servers answered about ${unknown} of ${locks.length} locks: inspect one of them`);
   const advice = "narrow the search with a pattern, or raise --limit";
   if (isCut) printMessage(`only ${limit} locks are listed, and there are more: ${advice}`);
   if (isWhole && locks.length === 0) {
@@ -87,21 +83,6 @@ function explain(
     printMessage(`no locks match ${printable(listed([...searchedFor]))}`);
   }
   return isWhole && unknown === 0 ? exitCodes.ok : exitCodes.noQuorum;
-}
-
-/** Returns a line for each server that was searched but could not be asked about a lock. */
-function inspectionProblems(
-  locks: readonly Inspection[],
-  searches: SearchResult["searches"],
-  servers: readonly Server[],
-): readonly string[] {
-  return searches.flatMap(({ node, error: searchError }, index) => {
-    const errors = locks.flatMap(({ nodes }) => nodes[index]?.error ?? []);
-    const [first] = errors;
-    if (first === undefined || searchError !== null) return [];
-    const extent = errors.length < locks.length ? ` (${errors.length} of ${locks.length} locks)` : "";
-    return [`${node}: ${problemOf(first, servers[index])}${extent}`];
-  });
 }
 
 /** The combined result of all servers. */

@@ -1,49 +1,32 @@
-/** Shows on standard error what `heal` and `migrate` read, and for what they wait. */
+/** Shows on standard error for what `heal` and `migrate` wait. */
 import type { EarlierClaim, MembershipProgress } from "@holdfast/membership";
 import { timeOf } from "../inspect/inspection-report.ts";
 import { longMs } from "../output/format.ts";
 import { printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 
-type Reading = Extract<MembershipProgress, { readonly doing: "reading" }>;
 type Waiting = Extract<MembershipProgress, { readonly doing: "waiting" }>;
 
 /** The time between two lines about the same thing, in milliseconds. */
 const repeatMs = 10_000;
-/** Reading for less than this, in milliseconds, is not worth a line. */
-const shortMs = 2_000;
 /** The most claims to name in a line. */
 const namesMax = 3;
 
 /**
- * Returns a listener that prints a line for each server that is read and for each wait, now and then.
+ * Returns a listener that prints a line for each wait, now and then.
  *
  * @param until what the operation waits for when no claims are in its way, as in "until …"
  */
 export function printingProgress(until: string): (progress: MembershipProgress) => void {
-  const startMs = performance.now();
   const printedMs = new Map<string, number>();
-  const printNowAndThen = (subject: string, text: string, everyMs: number): void => {
-    const nowMs = performance.now();
-    if (nowMs - (printedMs.get(subject) ?? -Infinity) < everyMs) return;
-    printedMs.set(subject, nowMs);
-    printMessage(text);
-  };
   return (progress) => {
-    if (progress.doing === "waiting") {
-      printNowAndThen(`waiting ${blockersText(progress.claims)}`, waitingText(progress, until), repeatMs);
-    } else if (performance.now() - startMs > shortMs && !printedMs.has(`all of ${progress.node}`)) {
-      // The servers are read again during each wait: only the first time is news.
-      const [subject, everyMs] = progress.done ? [`all of ${progress.node}`, 0] : [progress.node, repeatMs];
-      // If it is soon read, a line at the end is enough.
-      if (!printedMs.has(subject) && !progress.done) printedMs.set(subject, performance.now());
-      printNowAndThen(subject, readingText(progress), everyMs);
-    }
+    if (progress.doing !== "waiting") return;
+    const subject = blockersText(progress.claims);
+    const nowMs = performance.now();
+    if (nowMs - (printedMs.get(subject) ?? -Infinity) < repeatMs) return;
+    printedMs.set(subject, nowMs);
+    printMessage(waitingText(progress, until));
   };
-}
-
-function readingText({ node, counters, done }: Reading): string {
-  return `read fence counters: ${counters} of ${node}${done ? "" : " so far"}`;
 }
 
 function waitingText({ claims, leftMs }: Waiting, until: string): string {
