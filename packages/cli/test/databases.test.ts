@@ -51,18 +51,3 @@ describe.each([
     expect(await run(rows)).toEqual([{ name: "holdfast-doctor" }]);
   });
 });
-
-test("list: searches page by page, and stops at the limit", async () => {
-  await query(
-    postgresUrl,
-    `${createTable({ table: "many" })};
-    INSERT INTO many (name, owner, until, fence)
-    SELECT 'r' || n, 'alice:' || repeat('a', 32), now() + interval '1 h', n FROM generate_series(1, 2500) AS n`,
-  );
-  const node = ["--node", `${postgresUrl}?table=many`];
-  const whole = await runCli(["list", "--limit", "2500", ...node]);
-  expect({ lines: whole.out.trim().split("\n").length, err: whole.err }).toEqual({ lines: 2_501, err: "" });
-  const cut = await runCli(["list", "--limit", "10", ...node]);
-  expect(cut.err).toContain("only 10 locks are listed, and there are more");
-  expect((await runCli(["list", "r24?9", "--json", ...node])).out).toContain('"resource":"r2499"');
-});

@@ -11,13 +11,15 @@ async function doctor(nodes: readonly string[], ...args: readonly string[]) {
   return runCli(["doctor", ...timeouts, ...args], { env: { HOLDFAST_NODES: nodes.join(" ") } });
 }
 
-test("doctor: exits with 69 when too few servers can be reached", async () => {
+test("doctor: exits with 69 when too few servers can be reached, and has one line for each", async () => {
   const [dead, other] = [await startServer(), await startServer()];
   await dead.kill();
   await other.kill();
   const { code, out, err } = await doctor([await startUrl(), urlOf(dead), urlOf(other)]);
   expect({ code, err }).toEqual({ code: 69, err: "" });
   expect(out).toContain("1 of 3 servers grant locks, 2 needed");
+  const lines = [dead, other].map(({ port }) => `127\\.0\\.0\\.1:${port} +cannot be used\n`);
+  expect(out).toMatch(new RegExp(`${lines.join("")}\n`));
 });
 
 test("doctor: --json prints the report in one line, and exits with 0 when the required level is reached", async () => {

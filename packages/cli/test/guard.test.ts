@@ -86,22 +86,17 @@ test("guard --dialect mysql prints the migration of createGuard() for the client
   const tables = [{ table: "invoices", expression: "CONCAT('invoice:', {row}.id, '$$')" }];
   const args = ["--dialect", "mysql", "--table", "invoices", "--expression", tables[0]?.expression as string];
   const { code, out } = await runCli(["guard", ...args, "--mode", "warn"]);
-  const statements = createMysqlGuard({ tables, mode: "warn" }).map((statement) => `${statement}\n$$$\n`);
-  expect({ code, out }).toEqual({
-    code: 0,
-    out: `SET NAMES utf8mb4;\nDELIMITER $$$\n${statements.join("")}DELIMITER ;\n`,
-  });
+  const delimited = (statements: readonly string[], delimiter: string) =>
+    `SET NAMES utf8mb4;\nDELIMITER ${delimiter}\n${statements.map((each) => `${each}\n${delimiter}\n`).join("")}DELIMITER ;\n`;
+  const guarding = delimited(createMysqlGuard({ tables, mode: "warn" }), "$$$");
+  expect({ code, out }).toEqual({ code: 0, out: guarding });
 
   const named = ["--dialect", "mysql", "--table", "app.invoices"];
-  const removal = removeMysqlGuard({ tables: [{ database: "app", table: "invoices" }] }).map((each) => `${each}\n$$\n`);
-  expect((await runCli(["guard", "--remove", ...named])).out).toBe(
-    `SET NAMES utf8mb4;\nDELIMITER $$\n${removal.join("")}DELIMITER ;\n`,
-  );
+  const removal = delimited(removeMysqlGuard({ tables: [{ database: "app", table: "invoices" }] }), "$$");
+  expect((await runCli(["guard", "--remove", ...named])).out).toBe(removal);
   const guarded = createMysqlGuard({ tables: [{ database: "app", table: "invoices", name: "a" }], database: "locks" });
   const { out: elsewhere } = await runCli(["guard", ...named, "--name", "a", "--schema", "locks"]);
-  expect(elsewhere).toBe(
-    `SET NAMES utf8mb4;\nDELIMITER $$\n${guarded.map((each) => `${each}\n$$\n`).join("")}DELIMITER ;\n`,
-  );
+  expect(elsewhere).toBe(delimited(guarded, "$$"));
   expect(await runCli(["guard", ...named, "--name", "a"])).toMatchObject({
     code: 64,
     err: expect.stringContaining("name the database of the table of tokens with --schema"),

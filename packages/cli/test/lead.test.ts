@@ -27,21 +27,6 @@ test("lead: exits with the status of a command that ends by itself, and resigns"
   await servers.free("status");
 });
 
-test("lead: starts the command of the next leader when the first one is told to stop, in a later term", async () => {
-  const first = startLead(["turns"], service("trap 'echo stopped; exit 0' TERM"));
-  await first.prints(/up/);
-  const second = startLead(["turns"], service());
-  await expect.poll(() => servers.all[0]?.command("GET", "lock:turns")).not.toBeNull();
-  expect(second.out()).toBe("");
-  first.process.kill("SIGTERM");
-  expect(await first.ended).toMatchObject({ code: 0, out: expect.stringMatching(/stopped\n$/) });
-  await second.prints(/up/);
-  expect(termsOf(second)[0]).toBeGreaterThan(termsOf(first)[0] ?? Infinity);
-  second.process.kill("SIGTERM");
-  expect((await second.ended).code).toBe(143);
-  await servers.free("turns");
-});
-
 test("lead: ends the command when its term is lost, and starts it again in the next term", async () => {
   const cli = startLead(["lost", "--ttl", "3s"], service("trap 'echo told; exit 0' TERM"));
   await cli.prints(/up/);
@@ -77,8 +62,4 @@ test("lead: exits with 128 + the number of a signal that arrives while another p
   expect(await standby.ended).toMatchObject({ code: 143, out: "" });
   leader.process.kill("SIGTERM");
   await leader.ended;
-});
-
-test("lead: exits with 127 when the command is not found", async () => {
-  expect(await runCli(["lead", "x", "--memory", "--", "no-such-command"])).toMatchObject({ code: 127 });
 });

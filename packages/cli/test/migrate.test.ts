@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { nameOf, newFiles, withNode } from "./support/files.ts";
-import { holdLock, lockOnce, runCli, startAtTerminal } from "./support/program.ts";
+import { holdLock, lockOnce, runCli } from "./support/program.ts";
 
 type Env = Readonly<Record<string, string>>;
 
@@ -203,17 +203,6 @@ test("migrate: status reports a join that ended before the floor was written", a
   expect(await step("join", change)).toMatchObject({ code: 0, stage: "joined" });
 });
 
-test("migrate: ends at Ctrl-C while it watches, and can be repeated", async () => {
-  const change = await newChange(0, 1, 1);
-  await step("begin", change);
-  const joining = startAtTerminal(["migrate", "join"], { env: change.jointEnv });
-  await joining.prints("waiting");
-  joining.write("\u0003");
-  const { code, out } = await joining.ended;
-  expect({ code, out }).toEqual({ code: 130, out: expect.stringContaining("Repeat holdfast migrate join") });
-  expect(await step("join", change)).toMatchObject({ code: 0, stage: "joined" });
-});
-
 test("migrate: takes a second change, with the generation after the first", async () => {
   const change = await newChange(0, 1, 1);
   for (const name of steps) expect(await step(name, change)).toMatchObject({ code: 0 });
@@ -254,12 +243,4 @@ test("inspect, list, verify, release and doctor use both sets with --old and --n
   expect(released).toMatchObject({ code: 0 });
   expect(released.out.match(/ released$/gm)).toHaveLength(5);
   await end();
-});
-
-test("inspect: cannot tell the state while a majority of one of both sets is down", async () => {
-  const servers = await startServers(3);
-  const change = changeOf(await newFiles(3), addressesOf(servers));
-  await Promise.all(servers.slice(1).map((server) => server.kill()));
-  const { code, out } = await runCli(["inspect", "x", "--node-timeout", "2s"], { env: change.jointEnv });
-  expect({ code, out }).toEqual({ code: 69, out: expect.stringContaining("4 of 6 servers answered, too few to tell") });
 });

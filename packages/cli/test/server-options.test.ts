@@ -8,7 +8,7 @@ import { wrongSchemeOf } from "../src/servers/redis/redis-address.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { setsOf } from "../src/servers/sets.ts";
 import { folderWith } from "./support/folder.ts";
-import { runCli, runProcess, type StartOptions } from "./support/program.ts";
+import { runCli, type StartOptions } from "./support/program.ts";
 
 const password = "s3cret@/%";
 const encoded = encodeURIComponent(password);
@@ -121,22 +121,4 @@ test("wrongSchemeOf() returns undefined for a port that speaks neither protocol"
     }
     server.close();
   }
-});
-
-test("--env-file names a file of variables", async () => {
-  const folder = await folderWith({ "ca.pem": open.tls?.ca });
-  const lines = [
-    `HOLDFAST_NODES="rediss://127.0.0.1:${open.tls?.port}"`,
-    `HOLDFAST_TLS_CA=${join(folder, "ca.pem")}`,
-    ...["HOLDFAST_PREFIX=app:", "HOLDFAST_TTL=5s # short"],
-  ];
-  const args = ["--env-file", join(await folderWith({ "my.env": lines.join("\n") }), "my.env")];
-  expect(await ask(args)).toMatchObject({ code: 0, errors: [null] });
-  const script = "echo $HOLDFAST_OWNER; exec sleep 60";
-  const holder = runProcess(["run", "named", ...args, "--max-hold", "5s", "--", "sh", "-c", script]);
-  await expect.poll(() => open.command("EXISTS", "app:named")).toBe(1);
-  expect(Number(await open.command("PTTL", "app:named"))).toBeLessThanOrEqual(5_000);
-  const [owner] = String(await open.command("GET", "app:named")).split("\n");
-  await runCli(["release", "named", ...args, "--owner", owner ?? ""]);
-  expect((await holder).code).toBe(76);
 });

@@ -7,14 +7,8 @@ import { withServers } from "./support/servers.ts";
 
 const redis = withServers(2);
 
-/** Returns the environment that names a new file. */
-async function newFile(): Promise<{ readonly folder: string; readonly env: Readonly<Record<string, string>> }> {
-  const folder = await reapedDirectory();
-  return { folder, env: { HOLDFAST_NODES: `sqlite:${join(folder, "locks.db")}` } };
-}
-
 test("run: exits with 78 for a file that cannot be used, and says why", async () => {
-  const { folder } = await newFile();
+  const folder = await reapedDirectory();
   await writeFile(
     join(folder, "text"),
     "this is not a database, but a text that is longer than the header of one".repeat(9),

@@ -75,7 +75,8 @@ function explain(
     printMessage(`searched ${searched} of ${servers.length} servers completely: ${loss}`, failed);
   }
   const unknown = locks.filter((lock) => stateOf(lock) === "unknown").length;
-  if (unknown > 0) printMessage(`too few servers answered about ${unknown} of ${locks.length} locks: inspect one of them`);
+  if (unknown > 0)
+    printMessage(`too few servers answered about ${unknown} of ${locks.length} locks: inspect one of them`);
   const advice = "narrow the search with a pattern, or raise --limit";
   if (isCut) printMessage(`only ${limit} locks are listed, and there are more: ${advice}`);
   if (isWhole && locks.length === 0) {

@@ -117,10 +117,7 @@ function parseGeneration(source: string, given: string): number {
 }
 
 /** Returns the servers of the first source that names any. */
-function addressesOf(
-  args: Partial<NamedServers>,
-  env: NodeJS.ProcessEnv,
-): Pick<ServerOptions, "addresses" | "joint"> {
+function addressesOf(args: Partial<NamedServers>, env: NodeJS.ProcessEnv): Pick<ServerOptions, "addresses" | "joint"> {
   const valuesOf = (name: keyof NamedServers): readonly string[] => wordsOf(env[serverVariables[name]] ?? "");
   const sources = [
     { ...args, names: { node: "--node", old: "--old", new: "--new" } },
