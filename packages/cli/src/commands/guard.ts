@@ -66,10 +66,10 @@ function nameOf(given: string): NamedTable {
 }
 
 async function migrationOf(args: GuardArguments, names: readonly NamedTable[]): Promise<string> {
-  const { dialect = "postgres", mode, schema } = args;
-  const { createGuard, removeGuard } = await migrations[dialect]();
+  const { dialect = "postgres", mode, schema, remove } = args;
+  const print = printers[dialect];
   if (names.length === 0) throw new UsageError("name the tables to guard with --table");
-  if (args.remove) return withUsageErrors(() => removeGuard(names));
+  if (remove) return print({ tables: names, remove, mode, schema });
   const given = (["column", "name", "expression"] as const).filter((rule) => args[rule] !== undefined);
   const [rule] = given;
   if (rule === undefined || given.length > 1) {
@@ -79,40 +79,30 @@ async function migrationOf(args: GuardArguments, names: readonly NamedTable[]): 
   if (dialect === "mysql" && schema === undefined && names.some((each) => each.schema !== undefined)) {
     throw new UsageError("name the database of the table of tokens with --schema, as --table names one");
   }
-  return withUsageErrors(() => createGuard({ tables, mode, schema }));
+  return print({ tables, remove, mode, schema });
 }
 
-interface Migrations {
-  createGuard(options: {
-    readonly tables: readonly NamedTable[];
-    readonly mode: GuardArguments["mode"];
-    readonly schema: string | undefined;
-  }): string;
-  removeGuard(tables: readonly NamedTable[]): string;
+/** What a migration does to which tables, which have the lock of each row unless the guard is removed. */
+interface Migration extends Pick<GuardArguments, "remove" | "mode" | "schema"> {
+  readonly tables: readonly NamedTable[];
 }
 
-/** The migrations in each dialect, as scripts for the client of the database. */
-const migrations: Readonly<Record<NonNullable<GuardArguments["dialect"]>, () => Promise<Migrations>>> = {
-  async postgres() {
+/** Returns the migration in each dialect, as a script for the client of the database. */
+const printers = {
+  async postgres({ tables, remove, mode, schema }: Migration): Promise<string> {
     const { createGuard, removeGuard } = await loadDriver("guarded tables", ["@holdfast/postgres"], () => {
       return import("@holdfast/postgres");
     });
-    return {
-      createGuard: (options) => `${createGuard(options)};`,
-      removeGuard: (tables) => `${removeGuard({ tables })};`,
-    };
+    return withUsageErrors(() => `${remove ? removeGuard({ tables }) : createGuard({ tables, mode, schema })};`);
   },
-  async mysql() {
+  async mysql({ tables, remove, mode, schema }: Migration): Promise<string> {
     const { createGuard, removeGuard } = await loadDriver("guarded tables", ["@holdfast/mysql"], () => {
       return import("@holdfast/mysql");
     });
-    const named = (tables: readonly NamedTable[]) =>
-      tables.map(({ schema, ...table }) => ({ ...table, database: schema }));
-    return {
-      createGuard: ({ tables, mode, schema }) =>
-        delimited(createGuard({ tables: named(tables), mode, database: schema })),
-      removeGuard: (tables) => delimited(removeGuard({ tables: named(tables) })),
-    };
+    const named = tables.map(({ schema: database, ...table }) => ({ ...table, database }));
+    return withUsageErrors(() =>
+      delimited(remove ? removeGuard({ tables: named }) : createGuard({ tables: named, mode, database: schema })),
+    );
   },
 };
 

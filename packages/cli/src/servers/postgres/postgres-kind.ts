@@ -12,19 +12,18 @@ export const postgresKind: ServerKind<PostgresAddress> = {
   scheme: /^postgres(ql)?:\/\//i,
   parse: parseAddress,
   async createTable({ schema, table }) {
-    const { createTable } = await loadDriver("postgres:// nodes", ["@holdfast/postgres"], () => {
-      return import("@holdfast/postgres");
-    });
+    const [, { createTable }] = await load();
     return createTable({ schema, table });
   },
   async open(address) {
-    const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
-      "postgres:// nodes",
-      ["@holdfast/postgres", "pg"],
-      () => Promise.all([import("pg"), import("@holdfast/postgres")]),
-    );
+    const [{ default: driver }, { createTable, postgresNode }] = await load();
     const { name, schema, table } = address;
-    const config = configOf(address);
+    const config = {
+      connectionString: address.connectionString,
+      application_name: "holdfast",
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+    };
     const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
     pool.on("error", () => {}); // of an idle connection, which is replaced
     const node = postgresNode(pool, { name, schema, table });
@@ -43,17 +42,14 @@ export const postgresKind: ServerKind<PostgresAddress> = {
   },
 };
 
-function streamOf(client: pg.PoolClient): Socket | undefined {
-  return (client as unknown as { readonly connection?: { readonly stream?: Socket } }).connection?.stream;
+function load() {
+  return loadDriver("postgres:// nodes", ["@holdfast/postgres", "pg"], () => {
+    return Promise.all([import("pg"), import("@holdfast/postgres")]);
+  });
 }
 
-function configOf({ connectionString }: PostgresAddress): pg.ClientConfig {
-  return {
-    connectionString,
-    application_name: "holdfast",
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-  };
+function streamOf(client: pg.PoolClient): Socket | undefined {
+  return (client as unknown as { readonly connection?: { readonly stream?: Socket } }).connection?.stream;
 }
 
 /** The address of a PostgreSQL database, the login, and the table of the locks. */
