@@ -1,5 +1,5 @@
 /** How commands are described: once, for the parser, the help, the manual page and completion. */
-import { exitCodesHelp, UsageError } from "./exit-codes.ts";
+import { UsageError } from "./exit-codes.ts";
 import { type Described, type GivenValues, type OptionsOf, readValues } from "./options/option.ts";
 import {
   readServerOptions,
@@ -11,18 +11,25 @@ import {
 /** What a command line has, by the names of options and positional arguments. */
 export type Given = Readonly<Record<string, GivenValues>>;
 
-/** A command of the program. */
-export interface Command {
+/** What the help says about a command. */
+interface Documented {
   /** The name, and the positional arguments such as `<required>`, `[optional]` and `<repeated..>`. */
   readonly line: string;
   readonly describe: string;
-  /** The whole command line, an empty line, and what the command does. */
-  readonly usage: string;
-  readonly positionals: Readonly<Record<string, Described>>;
+  /** The rest of the command line. */
+  readonly rest?: string;
+  /** What the command does. */
+  readonly text: string;
+  readonly examples?: readonly string[];
+  /** The variables of the environment. */
+  readonly environment?: string;
+}
+
+/** A command of the program. */
+export interface Command extends Documented {
+  /** The positional arguments. */
+  readonly words: Readonly<Record<string, Described>>;
   readonly options: Readonly<Record<string, Described>>;
-  readonly examples: readonly string[];
-  /** The last part of the help. */
-  readonly epilogue: string;
   /**
    * Runs the command.
    *
@@ -34,36 +41,21 @@ export interface Command {
 }
 
 /** The definition of a command. */
-interface Definition<Words, Values> {
-  readonly line: string;
-  readonly describe: string;
-  /** The rest of the command line in the help. */
-  readonly rest?: string;
-  /** What the command does. */
-  readonly text: string;
+interface Definition<Words, Values> extends Documented {
   readonly words?: OptionsOf<Words>;
   readonly options: OptionsOf<Values>;
-  readonly examples?: readonly string[];
-  /** The help about variables of the environment. */
-  readonly environment?: string;
 }
 
 /** Defines a command. */
 export function command<Words, Values>(
-  definition: Definition<Words, Values>,
+  { words = {} as OptionsOf<Words>, options, ...documented }: Definition<Words, Values>,
   run: (values: Words & Values, commandLine: readonly string[]) => Promise<number>,
 ): Command {
-  const { line, describe, rest = "[options]", text, examples = [], environment, options } = definition;
-  const positionals = definition.words ?? ({} as OptionsOf<Words>);
   return {
-    line,
-    describe,
-    usage: `$0 ${line} ${rest}\n\n${text}`,
-    positionals,
+    ...documented,
+    words,
     options,
-    examples,
-    epilogue: environment === undefined ? exitCodesHelp : `${environment}\n${exitCodesHelp}`,
-    run: (given, commandLine) => run({ ...readValues(positionals, given), ...readValues(options, given) }, commandLine),
+    run: (given, commandLine) => run({ ...readValues(words, given), ...readValues(options, given) }, commandLine),
   };
 }
 

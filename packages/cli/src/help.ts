@@ -26,20 +26,26 @@ export function generalHelp(commands: readonly Command[]): string {
 }
 
 /** Returns the help of a command. */
-export function helpOf({ usage, positionals, options, examples, epilogue }: Command): string {
+export function helpOf(command: Command): string {
+  const { options, examples = [], environment } = command;
   const named = Object.entries(options).map(([name, option]) => {
     const alias = option.alias === undefined ? "" : `-${option.alias}, `;
     return { title: option.group ?? ownOptions, row: [`${alias.padStart(4)}--${name}`, remarked(option)] as const };
   });
   const rowsOf = (group: string): Rows => named.filter(({ title }) => title === group).map(({ row }) => row);
-  const words = Object.entries(positionals).map(([name, option]) => [name, remarked(option)] as const);
+  const words = Object.entries(command.words).map(([name, option]) => [name, remarked(option)] as const);
   return [
-    inFull(usage),
+    usageOf(command),
     ...(words.length > 0 ? [section("Positionals:", words)] : []),
     ...[...new Set(named.map(({ title }) => title))].map((title) => section(title, rowsOf(title))),
     ...(examples.length > 0 ? [["Examples:", ...examples.map((each) => `  ${inFull(each)}`)].join("\n")] : []),
-    epilogue,
+    environment === undefined ? exitCodesHelp : `${environment}\n${exitCodesHelp}`,
   ].join("\n\n");
+}
+
+/** Returns the whole command line, an empty line, and what the command does. */
+export function usageOf({ line, rest = "[options]", text }: Command): string {
+  return `holdfast ${line} ${rest}\n\n${text}`;
 }
 
 /** Returns a command line with the name of the program. */

@@ -11,7 +11,7 @@ import { UsageError } from "../exit-codes.ts";
 export function parseWords(command: Command, words: readonly string[]): Given {
   const { values, positionals } = parseStrictly(command, words);
   const given = { ...values, ...placed(command, positionals) };
-  const all = Object.entries({ ...command.positionals, ...command.options });
+  const all = Object.entries({ ...command.words, ...command.options });
   for (const [name, { conflicts = [], implies, isRequired, choices }] of all) {
     if (given[name] === undefined) {
       if (isRequired) throw wrong(`Missing required argument: ${name}`);
@@ -50,8 +50,8 @@ function parseStrictly({ options }: Command, words: readonly string[]) {
 }
 
 /** Names the positional arguments, of which the last may be repeated. */
-function placed({ line, positionals }: Command, found: readonly string[]): Given {
-  const names = Object.keys(positionals);
+function placed({ line, words }: Command, found: readonly string[]): Given {
+  const names = Object.keys(words);
   const least = line.split(" <").length - 1;
   if (found.length < least) {
     throw wrong(`Not enough non-option arguments: got ${found.length}, need at least ${least}`);

@@ -2,13 +2,13 @@ import type { Command } from "../../src/command.ts";
 import { commands } from "../../src/command-line.ts";
 import { environment } from "../../src/commands/supervised.ts";
 import { exitCodesHelp } from "../../src/exit-codes.ts";
-import { inFull } from "../../src/help.ts";
+import { inFull, usageOf } from "../../src/help.ts";
 import { type Described, remarked } from "../../src/options/option.ts";
 import { serverOptions } from "../../src/options/server-options.ts";
 
 /** Returns the manual page, in roff, with the texts of `--help`. */
 export function manPage(): string {
-  const examples = commands.flatMap(({ examples }) => examples);
+  const examples = commands.flatMap(({ examples = [] }) => examples);
   return `${[
     '.\\" A test generates this page from the help of the commands: do not edit it.',
     '.TH HOLDFAST 1 "" "Holdfast" "User Commands"',
@@ -30,10 +30,10 @@ const description = `Runs commands under locks, shows and releases locks, and ch
 majority of independent Redis or Valkey servers, in a PostgreSQL, MySQL or MariaDB database, an etcd cluster, or a SQLite
 file. The options of a command are in "holdfast command --help", too.`;
 
-function commandText({ usage, positionals, options }: Command): string {
-  const [line = "", , ...text] = inFull(usage).split("\n");
-  const words = Object.entries(positionals).map(([name, help]) => item(`.I ${escaped(name)}`, help));
-  const own = Object.entries(options).filter(([name]) => !(name in serverOptions));
+function commandText(command: Command): string {
+  const [line = "", , ...text] = usageOf(command).split("\n");
+  const words = Object.entries(command.words).map(([name, help]) => item(`.I ${escaped(name)}`, help));
+  const own = Object.entries(command.options).filter(([name]) => !(name in serverOptions));
   return [`.SS "${escaped(line)}"`, escaped(text.join("\n")), ...words, optionsText(own)].filter(Boolean).join("\n");
 }
 
