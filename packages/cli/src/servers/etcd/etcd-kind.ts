@@ -1,7 +1,7 @@
 import { trialResource } from "../../doctor/try-lock.ts";
 import { listingServer, loadDriver, machineOf, type ServerKind } from "../server.ts";
 import { type EtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
-import { examineEtcd, gatewayTo } from "./examine-etcd.ts";
+import { examineEtcd } from "./examine-etcd.ts";
 
 const defaultPrefix = "lock/";
 
@@ -36,10 +36,7 @@ export const etcdKind: ServerKind<EtcdAddress> = {
       connect: () => node.inspect(trialResource).catch(inOwnWords),
       misaddresses: (problem) => (problem as { readonly code?: unknown }).code === "MISCONFIGURED",
       address: () => ({ machine: machineNamed(address), isTls, database: null }),
-      examine: (options) => {
-        const isAnonymous = username === undefined && tls.cert === undefined;
-        return examineEtcd(node, address, gatewayTo(address, tls, options.answerTimeoutMs), isAnonymous, options);
-      },
+      examine: (options) => examineEtcd(node, address, tls, options),
       async close() {
         await node.close();
       },

@@ -8,18 +8,15 @@ import type { ExamineOptions, TlsOptions } from "../server.ts";
 import type { EtcdAddress } from "./etcd-address.ts";
 import type { EtcdView } from "./etcd-findings.ts";
 
-/**
- * Makes the observations that the doctor judges. See `Server.examine`.
- *
- * @param isAnonymous whether this program has neither a password nor a certificate
- */
+/** Makes the observations that the doctor judges. See `Server.examine`. */
 export async function examineEtcd(
   node: LockNode,
-  { hosts }: Pick<EtcdAddress, "hosts">,
-  gateway: Gateway,
-  isAnonymous: boolean,
+  address: EtcdAddress,
+  tls: TlsOptions,
   options: ExamineOptions,
 ): Promise<EtcdView> {
+  const { hosts, username } = address;
+  const gateway = gatewayTo(address, tls, options.answerTimeoutMs);
   const statuses = await Promise.all(hosts.map((host) => gateway(host, "maintenance/status")));
   const alive = hosts.find((_, index) => statuses[index] !== null) ?? hosts[0] ?? "";
   const status = statuses.find((each) => each !== null) ?? null;
@@ -28,6 +25,7 @@ export async function examineEtcd(
   const members = await gateway(alive, "cluster/member/list");
   const alarms = await gateway(alive, "maintenance/alarm", { action: "GET" });
   const login = await gateway(alive, "auth/status");
+  const isAnonymous = username === undefined && tls.cert === undefined;
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   const header = status?.header as { readonly cluster_id?: unknown } | undefined;
   const version = status === null ? null : String(status.version);
@@ -41,7 +39,8 @@ export async function examineEtcd(
     silent,
     named: hosts.length,
     alarms: alarms === null ? null : alarmsIn(alarms),
-    hasLogin: hasLogin(login, isAnonymous && lockFailure === null),
+    // etcd before 3.5 does not tell whether clients have to log in.
+    hasLogin: isAnonymous && lockFailure === null ? false : login?.enabled === true || null,
     lockFailure,
     summary: {
       identity: header?.cluster_id === undefined ? null : String(header.cluster_id),
@@ -53,28 +52,22 @@ export async function examineEtcd(
   };
 }
 
-/** etcd before 3.5 does not tell whether clients have to log in. */
-function hasLogin(status: Reply | null, hasLockedWithout: boolean): boolean | null {
-  if (hasLockedWithout) return false;
-  return status?.enabled === true ? true : null;
-}
-
 function alarmsIn({ alarms }: Reply): readonly string[] {
   const list = Array.isArray(alarms) ? (alarms as readonly { readonly alarm?: unknown }[]) : [];
   return [...new Set(list.map(({ alarm }) => String(alarm)))];
 }
 
 /** The reply of a member. */
-export type Reply = Readonly<Record<string, unknown>>;
+type Reply = Readonly<Record<string, unknown>>;
 
 /**
  * Calls a method of one member over the JSON interface of the cluster, for what locks do not need. The path is such as
  * `maintenance/status`. Returns null if the member refuses or does not reply.
  */
-export type Gateway = (host: string, path: string, body?: object) => Promise<Reply | null>;
+type Gateway = (host: string, path: string, body?: object) => Promise<Reply | null>;
 
 /** Returns the interface of a cluster. Each call opens a connection of its own. */
-export function gatewayTo({ isTls, username, password }: EtcdAddress, tls: TlsOptions, timeoutMs: number): Gateway {
+function gatewayTo({ isTls, username, password }: EtcdAddress, tls: TlsOptions, timeoutMs: number): Gateway {
   let token: Promise<string> | undefined;
   const send = async (host: string, path: string, body: object, authorization: string): Promise<Reply | null> => {
     const request = isTls ? requestTls : requestPlain;
