@@ -2,7 +2,7 @@
 import { clientsOf, epochOf, servedBy } from "@holdfast/core/node";
 import { quorumOf, type ServerSet, setsOf } from "../servers/sets.ts";
 import type { Facts, ServerFacts, ServerView, Stored } from "./facts.ts";
-import type { Findings } from "./finding-kind.ts";
+import { error, type Findings, warning } from "./finding-kind.ts";
 
 /** A server with fewer than this share of the counters of another one has lost counters, or never had them. */
 const counterShareMin = 0.1;
@@ -16,8 +16,7 @@ const healing = "Run holdfast heal for this server: until then, tokens depend on
 /** The findings, whose rules need to know nothing about the kind of server. */
 export const changeFindings: Findings<ServerView> = {
   "generation-refused": {
-    severity: "error",
-    level: "efficiency",
+    ...error("efficiency"),
     when: "it does not serve clients of the generation from `--generation`",
     remedy:
       "Give the clients the generation and the servers of the current stage, which holdfast migrate status shows, or " +
@@ -29,8 +28,7 @@ export const changeFindings: Findings<ServerView> = {
     },
   },
   "generation-behind": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "it serves clients of earlier generations, or earlier stages of a change, than another server of its set",
     remedy: "Repeat the last step of holdfast migrate, or run holdfast heal for this server: both bring it up to date.",
     rule: (_, facts, { name, stored }) => {
@@ -43,8 +41,7 @@ export const changeFindings: Findings<ServerView> = {
     },
   },
   "needs-heal": {
-    severity: "warning",
-    level: "fenced",
+    ...warning("fenced"),
     when:
       "it has no floor and less than a tenth of the fence counters of another server of its kind: it came back empty, is " +
       "new, or unused counters were deleted",
@@ -63,8 +60,7 @@ export const changeFindings: Findings<ServerView> = {
     },
   },
   "floor-missing": {
-    severity: "warning",
-    level: "fenced",
+    ...warning("fenced"),
     when:
       "it has no floor and fewer fence counters than those with a floor, which are a majority of its set: a change of " +
       "servers did not reach it, or it came back empty",

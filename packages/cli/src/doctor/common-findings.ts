@@ -1,7 +1,7 @@
 /** The findings that servers of several kinds share. */
 import { shortMs } from "../output/format.ts";
 import type { ServerView } from "./facts.ts";
-import type { FindingKind, Findings, Rule } from "./finding-kind.ts";
+import { error, type FindingKind, type Findings, notice, type Rule, warning } from "./finding-kind.ts";
 
 /**
  * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
@@ -15,52 +15,44 @@ type CommonCode =
 /** The kinds of findings. */
 export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
   unreachable: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it cannot be connected to, does not reply, or refuses the login",
     remedy: "Start it, or correct its address, user or password.",
   },
   "cannot-lock": {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "a trial lock on it fails, for a reason that no other finding explains",
     remedy: "See the error of the server. It counts as a node that fails.",
   },
   "permissions-missing": {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "its user lacks permissions that locks need",
     remedy: "Grant the missing permissions: with ACL SETUSER on Redis, with GRANT on databases.",
   },
   "version-unsupported": {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it is older than Redis 6.0, PostgreSQL 13, MySQL 8.0.16, MariaDB 10.6 or etcd 3.4",
     remedy: "Upgrade to Redis 7.0, PostgreSQL 13, MySQL 8.0.16, MariaDB 10.6 or etcd 3.4, or later, or to Valkey.",
   },
   "clock-differs": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "its clock differs from that of this machine by more than 500 ms",
     remedy:
       "Synchronise both with a time service. When a clock is corrected, claims end earlier or later by the difference.",
   },
   hidden: {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "its user may not see everything that matters",
     remedy: "Run the doctor as a user with these permissions. Locks themselves do not need them.",
   },
   unencrypted: {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "it is on another machine, and the connection has no TLS",
     remedy:
       "Use TLS (rediss://, etcds://, sslmode=verify-full or ssl-mode=VERIFY_IDENTITY) unless the network is trusted: the password and the owners of locks can be read.",
   },
   "no-password": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "it accepts clients without a password",
     remedy:
       "Set requirepass or ACL users on Redis, or enable authentication on etcd: any client that reaches it can release locks and write counters.",

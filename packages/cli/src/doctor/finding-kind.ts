@@ -18,6 +18,23 @@ export interface FindingKind {
   readonly remedy: string;
 }
 
+type Weight = Pick<FindingKind, "severity" | "level">;
+
+/** The weight of an error, with the level that the servers miss because of it. */
+export function error(level: Level): Weight {
+  return { severity: "error", level };
+}
+
+/** The weight of a warning, with the level that the servers miss because of it, if any. */
+export function warning(level: Level | null = null): Weight {
+  return { severity: "warning", level };
+}
+
+/** The weight of a notice. */
+export function notice(): Weight {
+  return { severity: "notice", level: null };
+}
+
 /**
  * A rule about a server that replies: returns a message that continues a sentence about the server, or null if there is
  * nothing to report. Servers with the same message are reported together.

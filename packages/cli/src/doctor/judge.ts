@@ -7,15 +7,7 @@ import { sqliteFindings } from "../servers/sqlite/sqlite-findings.ts";
 import { changeFindings } from "./change-findings.ts";
 import { commonKinds, findingsOfAll } from "./common-findings.ts";
 import type { Facts, KindName, ServerFacts, ServerView } from "./facts.ts";
-import {
-  type FindingKind,
-  type Findings,
-  isAtMost,
-  type Level,
-  levels,
-  type Severity,
-  severities,
-} from "./finding-kind.ts";
+import { type FindingKind, type Findings, isAtMost, type Level, levels, severities } from "./finding-kind.ts";
 import { recommendedNodeTimeoutMs, setFindings } from "./set-findings.ts";
 
 /** The findings about servers of one kind. */
@@ -28,17 +20,12 @@ const findingsByKind: Readonly<Record<KindName, Findings<never>>> = {
 };
 
 /** A finding about the servers. */
-export interface Finding {
+export interface Finding extends Omit<FindingKind, "when"> {
   readonly code: string;
-  readonly severity: Severity;
   /** The name of the server; null if the finding is about all servers together. */
   readonly server: string | null;
   /** The message. If it is about a server, it continues a sentence that begins with the server's name. */
   readonly message: string;
-  /** The remedy. */
-  readonly remedy: string;
-  /** The level that is missed because of it; null if none. */
-  readonly level: Level | null;
 }
 
 /** The conclusions from the facts. */

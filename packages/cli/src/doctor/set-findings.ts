@@ -2,7 +2,7 @@ import { listed, longMs, shortMs } from "../output/format.ts";
 import { quorumOf, setsOf } from "../servers/sets.ts";
 import { clockDifferenceMaxMs } from "./common-findings.ts";
 import type { ClockFacts, Facts, ServerFacts } from "./facts.ts";
-import type { FindingKind } from "./finding-kind.ts";
+import { error, type FindingKind, notice, warning } from "./finding-kind.ts";
 
 /** A rule about all servers together: returns a message, or null if there is nothing to report. */
 type Rule = (facts: Facts) => string | null;
@@ -15,8 +15,7 @@ export interface SetFinding extends FindingKind {
 /** The findings about all servers together. */
 export const setFindings: Readonly<Record<string, SetFinding>> = {
   "no-quorum": {
-    severity: "error",
-    level: "efficiency",
+    ...error("efficiency"),
     when: "fewer servers than a quorum grant locks",
     remedy: "See the findings about the servers. Until then, no client gets a lock.",
     rule: ofEachSet((servers) => {
@@ -25,8 +24,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     }),
   },
   "same-server": {
-    severity: "error",
-    level: "efficiency",
+    ...error("efficiency"),
     when: "a server is named twice, by two addresses or databases",
     remedy: "Name it once: one server must not vote twice.",
     rule: ({ servers }) => {
@@ -38,8 +36,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     },
   },
   "guard-too-short": {
-    severity: "error",
-    level: "efficiency",
+    ...error("efficiency"),
     when: "the restart guard is shorter than the ttl",
     remedy: "Set a restart guard of at least the longest ttl: adapters refuse longer ttls.",
     rule: ({ restartGuardMs, ttlMs }) =>
@@ -48,8 +45,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
         : null,
   },
   "clocks-apart": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "the clocks of two servers differ by more than 500 ms, though neither differs that much from this machine's",
     remedy:
       "Synchronise them with a time service. When a clock is corrected, claims end earlier or later by the difference.",
@@ -66,8 +62,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     },
   },
   "same-machine": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "so many servers share a machine that there is no quorum without it",
     remedy: "Run each server on a separate machine, so that they fail independently.",
     rule: ofEachSet((servers) => {
@@ -80,8 +75,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     }),
   },
   "node-timeout-too-short": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "a server exceeds the node timeout in 1 of 100 replies",
     remedy: "Set the recommended node timeout.",
     rule: (facts) => {
@@ -91,8 +85,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     },
   },
   "ttl-too-short": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "a tenth of the ttl is less than five times the 99th percentile of the slowest server",
     remedy: "Choose a longer ttl, or closer servers: much of the ttl passes before the lock is granted.",
     rule: (facts) => {
@@ -102,8 +95,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     },
   },
   "single-server": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "there is one server",
     remedy:
       "Use three or five Redis servers, or an etcd cluster of three or five members, if locks must be available while " +
@@ -115,8 +107,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     }),
   },
   "even-number": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "the number of servers is even",
     remedy: "Use an odd number: the last server of an even number can fail, but lets no further failure be survived.",
     rule: ofEachSet(({ length }) => {
@@ -126,8 +117,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     }),
   },
   "different-versions": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "the servers have different versions",
     remedy: "Upgrade the older ones, unless an upgrade is in progress.",
     rule: ({ servers }) => {
@@ -140,8 +130,7 @@ export const setFindings: Readonly<Record<string, SetFinding>> = {
     },
   },
   "different-databases": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "the servers are used with different databases",
     remedy:
       "Make sure that all clients use the same database on each server: locks in another database are invisible to them.",
@@ -192,8 +181,10 @@ const shareOfTtl = 0.1;
  * down then costs a lock little of its ttl, and a slow server does not count as down. Null if no latency was measured.
  */
 export function recommendedNodeTimeoutMs(facts: Facts): number | null {
-  const wantedMs = wantedNodeTimeoutMs(facts);
-  return wantedMs === null ? null : Math.max(1, Math.min(wantedMs, Math.floor(facts.ttlMs * shareOfTtl)));
+  const p99Ms = slowestMs(facts);
+  if (p99Ms === null) return null;
+  const wantedMs = Math.max(leastMs, facts.suggestedNodeTimeoutMs, Math.ceil((margin * p99Ms) / 10) * 10);
+  return Math.max(1, Math.min(wantedMs, Math.floor(facts.ttlMs * shareOfTtl)));
 }
 
 /** Returns the least recommended ttl for the latencies in milliseconds; null if no latency was measured. */
@@ -206,9 +197,4 @@ export function leastTtlMs(facts: Facts): number | null {
 function slowestMs({ servers }: Facts): number | null {
   const latencies = servers.flatMap(({ view }) => (view?.latency ? [view.latency.p99Ms] : []));
   return latencies.length === 0 ? null : Math.max(...latencies);
-}
-
-function wantedNodeTimeoutMs(facts: Facts): number | null {
-  const p99Ms = slowestMs(facts);
-  return p99Ms === null ? null : Math.max(leastMs, facts.suggestedNodeTimeoutMs, Math.ceil((margin * p99Ms) / 10) * 10);
 }

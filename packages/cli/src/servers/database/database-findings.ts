@@ -1,7 +1,7 @@
 /** What the doctor may find about a database of any kind that has a table of locks. */
 import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { Findings, Rule } from "../../doctor/finding-kind.ts";
+import { error, type Findings, type Rule, warning } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
 import type { TableFacts } from "./database-server.ts";
 
@@ -53,22 +53,19 @@ export function databaseFindings<View extends DatabaseView>(
       },
     }),
     "read-only": {
-      severity: "error",
-      level: "exclusion",
+      ...error("exclusion"),
       when: "it is a standby or a replica, or its transactions are read-only",
       remedy: "Use the primary, and a user whose transactions may write.",
       rule: rules["read-only"],
     },
     "table-missing": {
-      severity: "error",
-      level: "exclusion",
+      ...error("exclusion"),
       when: "the table of the locks does not exist, or a user of MySQL has no privilege on it",
       remedy: "Create it: holdfast create-table --node … prints the statement.",
       rule: ({ table }) => (table === null ? "has no table for locks" : null),
     },
     "table-differs": {
-      severity: "error",
-      level: "exclusion",
+      ...error("exclusion"),
       when: "the table of the locks lacks a column",
       remedy: "Use another table, or one that this version creates: holdfast create-table prints the statement.",
       rule: ({ table }) =>
@@ -77,8 +74,7 @@ export function databaseFindings<View extends DatabaseView>(
           : null,
     },
     "loses-commits": {
-      severity: "warning",
-      level: "exclusion",
+      ...warning("exclusion"),
       when:
         "it may lose what it has confirmed in a crash (in PostgreSQL, `fsync`, `full_page_writes` or `synchronous_commit` " +
         "is off; in MySQL, `innodb_flush_log_at_trx_commit` or, with a binary log, `sync_binlog` is not 1)",
@@ -88,8 +84,7 @@ export function databaseFindings<View extends DatabaseView>(
       rule: rules["loses-commits"],
     },
     "standby-behind": {
-      severity: "warning",
-      level: "exclusion",
+      ...warning("exclusion"),
       when: "it has standbys or replicas, and a commit waits for none of them: a failover forgets the latest claims and counters",
       remedy:
         "Never promote one of them; or set synchronous_standby_names, and synchronous_commit to on, in PostgreSQL, and " +
@@ -97,8 +92,7 @@ export function databaseFindings<View extends DatabaseView>(
       rule: rules["standby-behind"],
     },
     "connections-scarce": {
-      severity: "warning",
-      level: null,
+      ...warning(),
       when: "more than four fifths of the connections that users may open are open",
       remedy: "Raise max_connections, or let clients connect through a pooler: without a free connection, locks fail.",
       rule: ({ connections, settings: { connectionsMax } }) =>

@@ -1,7 +1,7 @@
 /** What the doctor may find about an etcd cluster. */
 import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { Findings } from "../../doctor/finding-kind.ts";
+import { error, type Findings, notice, warning } from "../../doctor/finding-kind.ts";
 import { listed } from "../../output/format.ts";
 
 /** The observations of an etcd cluster. Everything that its user may not see is null. */
@@ -44,16 +44,14 @@ export const etcdFindings: Findings<EtcdView> = {
     "no-password": ({ hasLogin }) => (hasLogin === false ? "accepts clients without a password" : null),
   }),
   alarm: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "an etcd cluster has raised an alarm: its space is used up, or a member is corrupt",
     remedy:
       "NOSPACE: compact and defragment, or raise --quota-backend-bytes, then etcdctl alarm disarm. CORRUPT: replace the member.",
     rule: ({ alarms }) => (alarms?.length ? `has raised an alarm: ${listed(alarms)}` : null),
   },
   "member-silent": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "a member of an etcd cluster does not reply",
     remedy: "Start it, or correct its address: the cluster survives fewer further failures.",
     rule: ({ silent }) =>
@@ -62,8 +60,7 @@ export const etcdFindings: Findings<EtcdView> = {
         : null,
   },
   "members-unnamed": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "not all members of an etcd cluster are named",
     remedy: "Name all of them, etcd://a,b,c: locks then remain available while some are down.",
     rule: ({ members, named }) =>

@@ -1,5 +1,5 @@
 /** What the doctor may find about a MySQL or MariaDB server. */
-import type { Findings } from "../../doctor/finding-kind.ts";
+import { error, type Findings } from "../../doctor/finding-kind.ts";
 import { type DatabaseView, databaseFindings } from "../database/database-findings.ts";
 
 /** The observations of a MySQL or MariaDB server. Everything that its user may not see is null. */
@@ -26,8 +26,7 @@ export interface MysqlSettings {
 }
 
 const autocommitOff = {
-  severity: "error",
-  level: "exclusion",
+  ...error("exclusion"),
   when: "autocommit is off in the sessions of a user of MySQL or MariaDB: no claim would be committed",
   remedy: "Set autocommit to ON on the server, also where init_connect changes it.",
   rule: ({ settings }: MysqlView) => (settings.autocommit === "ON" ? null : "starts sessions without autocommit"),

@@ -1,5 +1,5 @@
 /** What the doctor may find about a PostgreSQL server. */
-import type { Findings } from "../../doctor/finding-kind.ts";
+import { type Findings, notice, warning } from "../../doctor/finding-kind.ts";
 import { type DatabaseView, databaseFindings } from "../database/database-findings.ts";
 import type { TableFacts } from "../database/database-server.ts";
 
@@ -64,23 +64,20 @@ export const postgresFindings: Findings<PostgresView> = {
     },
   }),
   "table-unlogged": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "the table of the locks is unlogged: a crash empties it",
     remedy: "ALTER TABLE … SET LOGGED.",
     rule: ({ table }) => (table?.isUnlogged ? "has an unlogged table of locks" : null),
   },
   "notifications-lost": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "notifications do not arrive, as behind a pooler in transaction mode",
     remedy: "Connect directly, or pass a direct connection as `listener` to postgresNode: otherwise waiters only poll.",
     rule: ({ notifies, isStandby }) =>
       notifies === false && !isStandby ? "delivers no notifications on this connection" : null,
   },
   "idle-transactions": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "a transaction may stay idle forever (`idle_in_transaction_session_timeout` is 0)",
     remedy: "Set it if you use holds(): a client that stalls in its transaction keeps the lock from everyone else.",
     rule: ({ settings }) =>

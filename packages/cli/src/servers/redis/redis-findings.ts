@@ -1,7 +1,7 @@
 /** What the doctor may find about a Redis or Valkey server. */
 import { commonFindings } from "../../doctor/common-findings.ts";
 import type { Facts } from "../../doctor/facts.ts";
-import type { Findings } from "../../doctor/finding-kind.ts";
+import { error, type Findings, notice, warning } from "../../doctor/finding-kind.ts";
 import { listed, longMs } from "../../output/format.ts";
 import type { RedisView } from "./examine-redis.ts";
 
@@ -36,23 +36,20 @@ export const redisFindings: Findings<RedisView> = {
     "no-password": ({ access }) => (access.isOpen ? "accepts clients without a password" : null),
   }),
   replica: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it is a replica",
     remedy: "Use an independent master instead: a replica repeats another server's vote.",
     rule: ({ info }) => (info?.replicaOf ? `is a replica of ${info.replicaOf}` : null),
   },
   sentinel: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "Sentinel monitors it, and would replace it by a replica",
     remedy: "Use a server that no Sentinel manages: a failover loses the claims that had not reached the replica.",
     rule: ({ sentinels }) =>
       sentinels ? `is monitored by ${sentinels === 1 ? "a sentinel" : `${sentinels} sentinels`}` : null,
   },
   cluster: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it is one server of a Redis Cluster",
     remedy:
       "Use a standalone server: this one serves only the names of its own slots, and a replica may take its place " +
@@ -60,8 +57,7 @@ export const redisFindings: Findings<RedisView> = {
     rule: ({ info }) => (info?.isCluster ? "is one server of a Redis Cluster" : null),
   },
   sharded: {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "its endpoint distributes keys among several servers",
     remedy:
       "Give resources that are locked together a common hash tag. Find out whether a server behind it can fail over to a " +
@@ -70,32 +66,28 @@ export const redisFindings: Findings<RedisView> = {
       access.isSharded && !info?.isCluster ? "distributes keys among several servers" : null,
   },
   "commands-missing": {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it lacks a command that locks need, for example after `rename-command`",
     remedy: "Undo rename-command, or use a server that has these commands.",
     rule: ({ access: { unknownCommands } }) =>
       unknownCommands.length > 0 ? `does not know ${listed(unknownCommands)}` : null,
   },
   evicting: {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it evicts keys when its memory is full",
     remedy: "Set maxmemory-policy noeviction: an evicted key is a lost claim, or a lost counter.",
     rule: ({ info }) =>
       info && info.maxmemory > 0 && evicts(info) ? `evicts keys (maxmemory-policy ${info.maxmemoryPolicy})` : null,
   },
   "has-replicas": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "it has replicas: a mechanism that the doctor cannot see may promote one of them",
     remedy: "Use a server without replicas: a failover, by hand or by a managed service, loses claims.",
     rule: ({ info }) =>
       info?.replicas ? `has ${info.replicas === 1 ? "a replica" : `${info.replicas} replicas`}` : null,
   },
   "forgets-claims": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "it forgets claims in a restart, and no restart guard of at least the ttl keeps it from voting afterwards",
     remedy:
       "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, or give all clients a restart guard of the longest ttl.",
@@ -106,8 +98,7 @@ export const redisFindings: Findings<RedisView> = {
     },
   },
   "restarted-lately": {
-    severity: "warning",
-    level: "exclusion",
+    ...warning("exclusion"),
     when: "it restarted less than a ttl ago, and may have forgotten claims",
     remedy: "Wait until a ttl has passed since its start.",
     rule: (view, facts) => {
@@ -117,8 +108,7 @@ export const redisFindings: Findings<RedisView> = {
     },
   },
   "forgets-counters": {
-    severity: "warning",
-    level: "fenced",
+    ...warning("fenced"),
     when: "it forgets fence counters in a crash",
     remedy: "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no.",
     rule: (view) => {
@@ -127,8 +117,7 @@ export const redisFindings: Findings<RedisView> = {
     },
   },
   recovering: {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "it has restarted, and does not vote during the restart guard",
     remedy: "Wait. Meanwhile, locks depend on the other servers.",
     rule: ({ info }, { restartGuardMs }) => {
@@ -137,8 +126,7 @@ export const redisFindings: Findings<RedisView> = {
     },
   },
   "wake-ups-denied": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "its user may not publish releases, or subscribe to them",
     remedy:
       "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
@@ -148,8 +136,7 @@ export const redisFindings: Findings<RedisView> = {
         : null,
   },
   "sharing-denied": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "its user may not share locks",
     remedy:
       "Grant the missing permissions with ACL SETUSER. Until then, requests for shared locks fail here, and so does every request while others share the lock.",
@@ -159,16 +146,14 @@ export const redisFindings: Findings<RedisView> = {
         : null,
   },
   "version-old": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "it is older than Redis 7.0",
     remedy: "Upgrade: on Redis 6, some errors do not name the key, and min-replicas-to-write has no effect on locks.",
     rule: ({ info }) =>
       info && isOlder(info, 7) && !isOlder(info, 6) ? `runs Redis ${info.version}, which is older than 7.0` : null,
   },
   "evicting-policy": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "it would evict keys if its memory were limited",
     remedy: "Set maxmemory-policy noeviction before anyone sets maxmemory.",
     rule: ({ info }) =>

@@ -1,7 +1,7 @@
 /** What the doctor may find about a SQLite file. */
 import { commonFindings } from "../../doctor/common-findings.ts";
 import type { ServerView } from "../../doctor/facts.ts";
-import type { Findings } from "../../doctor/finding-kind.ts";
+import { error, type Findings, notice, warning } from "../../doctor/finding-kind.ts";
 
 /** The observations of a SQLite file. */
 export interface SqliteView extends ServerView {
@@ -32,31 +32,27 @@ export const sqliteFindings: Findings<SqliteView> = {
     "cannot-lock": ({ lockFailure }) => lockFailure && `failed a trial lock: ${lockFailure}`,
   }),
   "network-file-system": {
-    severity: "error",
-    level: "exclusion",
+    ...error("exclusion"),
     when: "it is on a network file system",
     remedy:
       "Use a local disk: over a network, SQLite cannot keep other processes out, and a lock may be granted twice.",
     rule: ({ fileSystem: { isRemote, name } }) => (isRemote ? `is on a network file system (${name})` : null),
   },
   "memory-file-system": {
-    severity: "warning",
-    level: "fenced",
+    ...warning("fenced"),
     when: "it is on a file system in memory, which is empty after a restart of the machine",
     remedy: "Use a file on a disk: without its counters, tokens depend on the clock.",
     rule: ({ fileSystem: { isInMemory, name } }) => (isInMemory ? `is in memory only (${name})` : null),
   },
   "disk-nearly-full": {
-    severity: "warning",
-    level: null,
+    ...warning(),
     when: "less than 16 MB are left on its disk",
     remedy: "Make room: no lock is granted on a full disk.",
     rule: ({ fileSystem: { freeBytes } }) =>
       freeBytes < freeBytesMin ? `has ${(freeBytes / 1e6).toFixed(1)} MB left on its disk` : null,
   },
   "file-unprotected": {
-    severity: "notice",
-    level: null,
+    ...notice(),
     when: "every user of the machine may write to it",
     remedy: "Remove the permission with chmod o-w: any program can release locks and write counters.",
     rule: ({ mode }) => ((mode & 0o002) !== 0 ? `may be written to by every user (mode ${mode.toString(8)})` : null),
