@@ -1,3 +1,4 @@
+import type { LockNode } from "@holdfast/core";
 import { servedBy } from "@holdfast/core/node";
 import type { Healed } from "@holdfast/membership";
 import { type Command, serverCommand } from "../command.ts";
@@ -5,16 +6,10 @@ import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
 import { printingProgress } from "../membership/progress.ts";
 import { duration, list } from "../options/option.ts";
-import type { ServerOptions } from "../options/server-options.ts";
 import { listed } from "../output/format.ts";
 import { print, printMessage } from "../output/print.ts";
-import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
+import { withInterruptibleService } from "../servers/lock-service.ts";
 import { arranged } from "../servers/sets.ts";
-
-interface HealArguments {
-  readonly server: readonly string[];
-  readonly settle: number;
-}
 
 /** `holdfast heal`: gives servers that lost their fence counters a floor above all tokens of the others. */
 export const healCommand: Command = serverCommand(
@@ -34,26 +29,24 @@ export const healCommand: Command = serverCommand(
       ),
     },
   },
-  heal,
+  async ({ server: names, settle: settleMs }, options) => {
+    const { joint, generation, nodeTimeoutMs } = options;
+    const outcome = `${listed(names)} is not healed yet. Run the same command again; it begins again`;
+    return withInterruptibleService(options, outcome, async ({ nodes }, signal) => {
+      assertHealable(names, nodes);
+      const { heal } = await import("@holdfast/membership");
+      const onProgress = printingProgress("attempts from before have ended, to read once more");
+      const settings = { settleMs, generation, nodeTimeoutMs, signal, onProgress };
+      const healed = await withUsageErrors(() => heal(arranged(nodes, joint), names, settings));
+      print(textOf(healed));
+      if (healed.empty.length > 0) printMessage(warningOf(healed));
+      return exitCodes.ok;
+    });
+  },
 );
 
-async function heal(args: HealArguments, options: ServerOptions): Promise<number> {
-  const { server: names } = args;
-  const outcome = `${listed(names)} is not healed yet. Run the same command again; it begins again`;
-  return withInterruptibleService(options, outcome, async (service, signal) => {
-    const healed = await healServers(args, options, service, signal);
-    print(textOf(healed));
-    if (healed.empty.length > 0) printMessage(warningOf(healed));
-    return exitCodes.ok;
-  });
-}
-
-async function healServers(
-  { server: names, settle: settleMs }: HealArguments,
-  { joint, generation, nodeTimeoutMs }: ServerOptions,
-  { nodes }: LockService,
-  signal: AbortSignal,
-): Promise<Healed> {
+/** @throws {Failure} if there is no server with one of the names, or it keeps no floor */
+function assertHealable(names: readonly string[], nodes: readonly LockNode[]): void {
   const unknown = names.filter((name) => !nodes.some((node) => node.name === name));
   if (unknown.length > 0) {
     throw new UsageError(`${listed(unknown)} is none of the servers: ${nodes.map(({ name }) => name).join(", ")}`);
@@ -62,11 +55,6 @@ async function healServers(
     if (raiseFloor !== undefined || !names.includes(name)) continue;
     throw new Failure(`could not heal ${name}: this kind of server keeps no floor`, exitCodes.misconfigured);
   }
-  const { heal } = await import("@holdfast/membership");
-  const onProgress = printingProgress("attempts from before have ended, to read once more");
-  return withUsageErrors(() =>
-    heal(arranged(nodes, joint), names, { settleMs, generation, nodeTimeoutMs, signal, onProgress }),
-  );
 }
 
 function textOf({ nodes, floor, epoch, read, counters }: Healed): string {

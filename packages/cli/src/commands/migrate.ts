@@ -6,20 +6,12 @@ import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { claimsTable, printingProgress } from "../membership/progress.ts";
 import { type Change, isKnown, nextText, remainderText, statusText } from "../membership/stages.ts";
 import { duration, oneOf, pause } from "../options/option.ts";
-import type { ServerOptions } from "../options/server-options.ts";
 import { print } from "../output/print.ts";
-import { type LockService, withInterruptibleService } from "../servers/lock-service.ts";
+import { withInterruptibleService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
 import { arranged, setsOf } from "../servers/sets.ts";
 
 const steps = ["status", "begin", "join", "end"] as const;
-
-/** The step to take, and how long it may wait. */
-interface Plan {
-  readonly step: (typeof steps)[number];
-  readonly watchMs: number;
-  readonly settleMs: number;
-}
 
 /** `holdfast migrate`: leads clients from one set of servers to another while they lock. */
 export const migrateCommand: Command = serverCommand(
@@ -45,37 +37,29 @@ export const migrateCommand: Command = serverCommand(
       throw new UsageError("name the servers before and after the change: --old and --new, once for each server");
     }
     const outcome = `nothing has to be undone. Repeat holdfast migrate ${step}`;
-    const plan = { step, watchMs, settleMs };
-    return withInterruptibleService(options, outcome, (service, signal) => take(plan, options, service, signal));
+    const { generation, nodeTimeoutMs } = options;
+    return withInterruptibleService(options, outcome, async ({ nodes, servers, joint }, signal) => {
+      const names = servers.map(({ name }) => name);
+      const change: Change = { generation, sets: setsOf(names, joint) };
+      const { migration } = await import("@holdfast/membership");
+      const onProgress = printingProgress("it is certain that no client of an earlier stage locks");
+      const settings = { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress };
+      const migrating = await withUsageErrors(() => migration(arranged(nodes, joint) as JointSet, settings));
+      try {
+        const status = await migrating[step]();
+        print(statusText(status, change));
+        return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
+      } catch (error) {
+        throw await explained(error, step, change, migrating, servers);
+      }
+    });
   },
 );
-
-async function take(
-  { step, watchMs, settleMs }: Plan,
-  { generation, nodeTimeoutMs }: ServerOptions,
-  { nodes, servers, joint }: LockService,
-  signal: AbortSignal,
-): Promise<number> {
-  const names = servers.map(({ name }) => name);
-  const change: Change = { generation, sets: setsOf(names, joint) };
-  const { migration } = await import("@holdfast/membership");
-  const onProgress = printingProgress("it is certain that no client of an earlier stage locks");
-  const migrating = await withUsageErrors(() =>
-    migration(arranged(nodes, joint) as JointSet, { generation, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
-  );
-  try {
-    const status = await migrating[step]();
-    print(statusText(status, change));
-    return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
-  } catch (error) {
-    throw await explained(error, step, change, migrating, servers);
-  }
-}
 
 /** Returns a failure that says what is left to do, after the stragglers were printed. */
 async function explained(
   error: unknown,
-  step: Plan["step"],
+  step: (typeof steps)[number],
   change: Change,
   migrating: Migration,
   servers: readonly Server[],

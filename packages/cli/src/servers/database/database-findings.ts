@@ -19,13 +19,9 @@ export interface DatabaseView extends ServerView {
 }
 
 /** The rules of one kind of database. */
-export interface DatabaseRules<View extends DatabaseView> {
-  readonly "version-unsupported": Rule<View>;
-  readonly hidden: Rule<View>;
-  readonly "read-only": Rule<View>;
-  readonly "loses-commits": Rule<View>;
-  readonly "standby-behind": Rule<View>;
-}
+export type DatabaseRules<View extends DatabaseView> = Readonly<
+  Record<"version-unsupported" | "hidden" | "read-only" | "loses-commits" | "standby-behind", Rule<View>>
+>;
 
 /**
  * Returns the findings about a kind of database.
