@@ -5,8 +5,8 @@
 export const exitCodes = {
   ok: 0,
   /**
-   * `doctor`: the required level is not reached; `release`: not confirmed; `verify`: not held; `migrate`: the step cannot
-   * be taken yet; `guard --check`: a table does not refuse stale writers; `check`: the history violates a rule.
+   * `doctor`: the required level is not reached; `verify`: not held; `migrate`: the step cannot be taken yet; `guard
+   * --check`: a table does not refuse stale writers; `check`: the history violates a rule.
    */
   no: 1,
   /** `check`: the accesses to a value have too many possible orders. */
@@ -59,8 +59,8 @@ export class UsageError extends Failure {
 
 /** The exit codes as the help shows them. */
 export const exitCodesHelp = `Exit codes:
-  1         doctor: the required level is not reached; release: not confirmed;
-            verify: not held; migrate: not possible yet;
+  1         doctor: the required level is not reached; verify: not held;
+            migrate: not possible yet;
             guard --check: a table does not refuse stale writers;
             check: the history violates a rule
   2         check: undecided
