@@ -10,17 +10,15 @@ const clockQuery = "SELECT TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00
 const dumpsQuery =
   "SELECT COUNT(*) AS seen, SUM(command LIKE 'Binlog Dump%') AS dumps FROM information_schema.processlist";
 
-/** A connected database, and how to use it. */
-export interface MysqlPatient {
-  readonly pool: Pool;
-  readonly node: LockNode;
-  /** Describes the table of the locks; null if it does not exist. */
-  lookAtTable(): Promise<TableFacts | null>;
-}
-
-/** Makes the observations that the doctor judges. See `Server.examine`. */
+/**
+ * Makes the observations that the doctor judges. See `Server.examine`.
+ *
+ * @param lookAtTable describes the table of the locks; null if it does not exist
+ */
 export async function examineMysql(
-  { pool, node, lookAtTable }: MysqlPatient,
+  pool: Pool,
+  node: LockNode,
+  lookAtTable: () => Promise<TableFacts | null>,
   options: ExamineOptions,
 ): Promise<MysqlView> {
   const { answerTimeoutMs } = options;

@@ -29,7 +29,7 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
     const lookAtTable = () => tableIn(pool, database, table, columnsOf(createTable()));
     return databaseServer({
       node,
-      examine: (options) => examineMysql({ pool, node, lookAtTable }, options),
+      examine: (options) => examineMysql(pool, node, lookAtTable, options),
       guards: async () => ({ defaultSchema: database, tables: await listGuards(pool) }),
       connect: () => pool.getConnection(),
       onConnect: (listener) =>

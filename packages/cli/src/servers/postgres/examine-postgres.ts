@@ -6,16 +6,6 @@ import { within } from "../../within.ts";
 import type { ExamineOptions } from "../server.ts";
 import type { PostgresTableFacts, PostgresView, Settings, Standbys } from "./postgres-findings.ts";
 
-/** A connected database, and how to use it. */
-export interface PostgresPatient {
-  readonly pool: pg.Pool;
-  readonly node: LockNode;
-  /** Describes the table of the locks; null if it does not exist. */
-  lookAtTable(): Promise<PostgresTableFacts | null>;
-  /** Creates a connection outside of the pool. */
-  newClient(): pg.Client;
-}
-
 /** How long a notification may take, in milliseconds. */
 const notificationTimeoutMs = 2_000;
 
@@ -43,9 +33,17 @@ const standbysQuery = `
     count(*) FILTER (WHERE sync_state IS NULL)::int AS hidden
   FROM pg_stat_replication`;
 
-/** Makes the observations that the doctor judges. See `Server.examine`. */
+/**
+ * Makes the observations that the doctor judges. See `Server.examine`.
+ *
+ * @param lookAtTable describes the table of the locks; null if it does not exist
+ * @param listener a connection outside of the pool, which is opened and closed here
+ */
 export async function examinePostgres(
-  { pool, node, lookAtTable, newClient }: PostgresPatient,
+  pool: pg.Pool,
+  node: LockNode,
+  lookAtTable: () => Promise<PostgresTableFacts | null>,
+  listener: pg.Client,
   options: ExamineOptions,
 ): Promise<PostgresView> {
   const { answerTimeoutMs } = options;
@@ -55,14 +53,14 @@ export async function examinePostgres(
   };
   const settings = await ask<Settings>(settingsQuery);
   const state = await ask<{ standby: boolean; connections: number; uptimeMs: number }>(stateQuery);
-  const standbys = await ask<{ count: number; synchronous: number; hidden: number }>(standbysQuery);
+  const { count, synchronous, hidden } = await ask<Standbys & { readonly hidden: number }>(standbysQuery);
   const identity = await ask<{ identity: string }>(identityQuery).catch(() => null);
   const clock = await measureClock(async () => {
     const { ms } = await ask<{ ms: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms");
     return ms;
   });
   const table = await within(answerTimeoutMs, lookAtTable());
-  const notifies = await tryNotification(newClient(), pool);
+  const notifies = await tryNotification(listener, pool);
   const { lockFailure, latency } = await tryLock(node, trialResource, options);
   return {
     kind: "postgres",
@@ -70,7 +68,7 @@ export async function examinePostgres(
     clock,
     settings,
     isStandby: state.standby,
-    standbys: standbysOf(standbys),
+    standbys: { count, synchronous: hidden > 0 ? null : synchronous },
     connections: state.connections,
     table,
     notifies,
@@ -82,10 +80,6 @@ export async function examinePostgres(
       onDisk: settings.fsync === "off" || settings.synchronousCommit === "off" ? "no" : "always",
     },
   };
-}
-
-function standbysOf({ count, synchronous, hidden }: Standbys & { readonly hidden: number }): Standbys {
-  return { count, synchronous: hidden > 0 ? null : synchronous };
 }
 
 /**

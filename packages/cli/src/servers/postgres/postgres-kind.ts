@@ -28,10 +28,9 @@ export const postgresKind: ServerKind<PostgresAddress> = {
     pool.on("error", () => {}); // of an idle connection, which is replaced
     const node = postgresNode(pool, { name, schema, table });
     const lookAtTable = () => tableIn(pool, address, columnsOf(createTable()));
-    const newClient = () => new driver.Client(config);
     return databaseServer({
       node,
-      examine: (options) => examinePostgres({ pool, node, lookAtTable, newClient }, options),
+      examine: (options) => examinePostgres(pool, node, lookAtTable, new driver.Client(config), options),
       guards: async () => ({ defaultSchema: "public", tables: await listGuards(pool) }),
       connect: () => pool.connect(),
       onConnect: (listener) => pool.on("connect", (client) => listener(streamOf(client))),
