@@ -160,11 +160,20 @@ export const floorFacts: readonly Fact[] = [
         ["lower", between(201, 202)],
         ["claimed for the first time", between(201, 203)],
       ]);
+      // Whatever calls are in flight.
+      for (const [index, floor] of [1_000, 2_000, 3_000, 4_000].entries()) {
+        const [one, other] = index % 2 === 0 ? [node, rival] : [rival, node];
+        const inFlight = [node, rival].map((client, number) => nextFence(client, `in flight ${number}`));
+        const obeyed = one.raiseFloor({ floor }).then(async () => {
+          expect(await nextFence(other, "r"), mistakes.notRaised).toBeGreaterThan(floor);
+        });
+        await Promise.all([obeyed, ...inFlight]);
+      }
       if (!world.can("takeover")) return;
       await node.grant("alice", "taken over");
-      await node.raiseFloor({ floor: 300 });
-      expect(await rival.grant("bob", "taken over", { takeover: "alice" }), mistakes.notObeyed).toBe(301);
-      expect(await node.grant("carol", "taken over", { takeover: "bob" })).toBe(302);
+      await node.raiseFloor({ floor: 5_000 });
+      expect(await rival.grant("bob", "taken over", { takeover: "alice" }), mistakes.notObeyed).toBe(5_001);
+      expect(await node.grant("carol", "taken over", { takeover: "bob" })).toBe(5_002);
     },
 
     "acquire() grants one more than the counter if that is not below the floor": async (world) => {
@@ -301,7 +310,7 @@ export const floorFacts: readonly Fact[] = [
       }
       if (!world.can("rejoin")) return;
       expect(await rival.extend("alice", "rejoined", { fence: 10, rejoin: true })).toEqual(rejoined);
-      expect(await node.hold("alice", "rejoined")).toEqual(between(10, 11));
+      expect(await node.hold("alice", "rejoined")).toBe(10);
     },
 
     // Calls that arrive at the same time.
