@@ -23,6 +23,9 @@ export const inspectFacts: readonly Fact[] = [
       await expectView(await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 }), 0, minuteMs);
       await node.hold("alice:1", "r", { ttlMs: 60 * minuteMs, fence: 1_000 });
       await expectView(1_000, minuteMs, 60 * minuteMs);
+      const before = (await rival.inspect("r")).remainingMs as number;
+      await world.pass(50);
+      await expectView(1_000, minuteMs, endsExactly ? before - 1 : before);
       if (!world.can("takeover")) return;
       const fence = await node.grant("bob", "r", { takeover: "alice:1" });
       expect(await rival.inspect("r")).toMatchObject({ owner: "bob", fence });
@@ -96,8 +99,9 @@ export const inspectFacts: readonly Fact[] = [
       await node.free("bob", "r");
       expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
       expect((await rival.inspect("r")).sharers).toHaveLength(1);
+      const { fence } = await rival.inspect("r");
       await node.free("alice", "r");
-      expect(await rival.inspect("r")).toMatchObject({ owner: null, remainingMs: null });
+      expect(await rival.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
       await node.grant("bob", "r");
       expect((await rival.inspect("r")).sharers, "those of an exclusive claim").toBeUndefined();
     },
