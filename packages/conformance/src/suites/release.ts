@@ -57,6 +57,8 @@ export const releaseFacts: readonly Fact[] = [
       expect(await node.release("alice", ["a", "c"])).toBe(true);
       await rival.grant("bob", ["a", "c"]);
       await node.hold("alice", "b");
+      expect(await node.release("alice", ["free", "b", "also free"]), "a release of one beside free ones").toBe(true);
+      await rival.grant("bob", ["free", "b", "also free"]);
     },
 
     "release() frees the owner's claims, and leaves another owner's among the same resources": async (world) => {
