@@ -285,7 +285,7 @@ export const sharingFacts: readonly Fact[] = [
     // Calls that arrive at the same time.
     "acquire() grants all of many shared claims sent at once, with one fence": async ({ node, rival, times }) => {
       for (let round = 1; round <= times(rounds); round++) {
-        const owners = Array.from({ length: 20 }, freshOwner);
+        const owners = Array.from({ length: round === 1 ? 100 : 20 }, freshOwner);
         const fences = await Promise.all(
           owners.map((owner, index) => join(index % 2 === 0 ? node : rival, owner, "r")),
         );
@@ -419,6 +419,9 @@ export const sharingFacts: readonly Fact[] = [
       for (const resource of ["b", "c"]) await node.deny("carol", resource, {}, mistakes.notKept);
       await rival.free("bob", ["a", "b", "c"]);
       for (const resource of ["b", "c"]) await claimAlone(rival, resource);
+      await join(node, "alice", ["a", "b"]);
+      await node.free("alice", "a");
+      await rival.deny("carol", "b", {}, mistakes.notKept);
     },
   }),
   ...factsNeeding(["sharing", "rejoin"], {
