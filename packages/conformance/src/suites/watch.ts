@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { type Fact, factsNeeding } from "../fact.ts";
 import { type Client, type Resources, shared } from "../world/client.ts";
-import { nextFence, type World } from "../world/world.ts";
+import { afterExpiry } from "../world/expectations.ts";
+import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 
 /** Claims and releases the resources until `isNotified()`. Repeats this, because a notification may be lost. */
 export async function releaseUntil(
@@ -119,11 +120,16 @@ export const watchFacts: readonly Fact[] = [
     },
 
     "watch() can start again after it has ended": async (world) => {
-      await (await world.node.watch("r", () => {}))();
+      const unwatch = await world.node.watch("r", () => {});
+      // Locks do not depend on notifications: an expired claim is free without one.
+      const fence = await claimAndExpire(world, "alice", "r");
+      expect(fence, "a watch changes the counter").toBe(1);
+      expect(await world.rival.grant("bob", "r")).toEqual(afterExpiry(fence + 1));
+      await unwatch();
+      await world.node.hold("bob", "r");
+      await world.node.free("bob", "r");
       await expectNotified(world, world.rival, "r", "r");
     },
-
-    // Locks do not depend on notifications.
   }),
   ...factsNeeding(["watch", "severalResources"], {
     "watch() notifies of one resource that was released together with others": (world) =>
