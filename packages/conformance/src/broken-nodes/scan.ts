@@ -193,6 +193,23 @@ export const brokenScans: readonly BrokenNode[] = [
         };
       },
     },
+    "scan() reads everything that lasts while other resources are claimed and released": {
+      "misses the claims that were made after the first release": (node) => {
+        const late = new Set<string>();
+        let isLate = false;
+        return {
+          ...withClaims(node, (read) => read.filter(({ resource }) => !late.has(resource))),
+          async acquire(request) {
+            if (isLate) for (const resource of request.resources) late.add(resource);
+            return node.acquire(request);
+          },
+          release(request) {
+            isLate = true;
+            return node.release(request);
+          },
+        };
+      },
+    },
   }),
   ...brokenIf(["floor", "server"], {
     "raiseFloor() and scan() reject in time while the server is unreachable": {

@@ -235,6 +235,36 @@ export const scanFacts: readonly Fact[] = [
       expect([...(await scanRepeatedly(world.rival))].sort(), mistakes.repeated).toEqual(names);
     },
 
+    "scan() reads everything that lasts while other resources are claimed and released": async ({ node, rival }) => {
+      const lasting = numbered("lasting", 200);
+      const claimLasting = (name: string) => node.grant("alice", name);
+      await each(lasting.slice(0, 100), claimLasting);
+      const ended = numbered("ended", 200);
+      await each(ended, (name) => nextFence(rival, name));
+      await each(lasting.slice(100), claimLasting);
+      let isOver = false;
+      const churn = async (client: Client, worker: number): Promise<void> => {
+        for (let turn = 0; !isOver; turn++) {
+          await nextFence(client, ended[(2 * turn + worker) % ended.length] as string);
+          await nextFence(client, `new ${worker}.${turn}`);
+        }
+      };
+      const read = async (): Promise<void> => {
+        for (let round = 1; round <= 5; round++) {
+          const highest = 1_000_000 * round;
+          await node.hold("alice", lasting[(round * 37) % lasting.length] as string, { fence: highest });
+          const scanned = await (round % 2 === 0 ? node : rival).scan();
+          expect(scanned.highest, mistakes.missed).toEqual(between(highest, highest + 999_999));
+          const found = scanned.claims.filter(({ owner }) => owner === "alice").map(({ resource }) => resource);
+          expect(found.sort(), mistakes.missed).toEqual(lasting);
+        }
+      };
+      const reading = read().finally(() => {
+        isOver = true;
+      });
+      await Promise.all([reading, churn(node, 1), churn(rival, 2)]);
+    },
+
     "scan() reads what lasts, while resources are claimed, extended and released between its portions": async (
       world,
     ) => {
