@@ -61,6 +61,8 @@ export async function pathOfOneLock(): Promise<PathOfOneLock> {
   }
 }
 
+/** Returns the path with the fewest functions and, of several such, with the fewest calls. */
 function shortest(paths: readonly FileCalls[][]): FileCalls[] {
-  return paths.reduce((best, path) => (totalsOf(path).calls < totalsOf(best).calls ? path : best));
+  const lengthOf = (path: FileCalls[]): number => 1_000 * totalsOf(path).functions + totalsOf(path).calls;
+  return paths.reduce((best, path) => (lengthOf(path) < lengthOf(best) ? path : best));
 }
