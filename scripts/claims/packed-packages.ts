@@ -47,7 +47,7 @@ function scriptsOf({ exports = {}, bin = {} }: Manifest, files: readonly string[
   const imported = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
   const entries = [...imported, ...Object.values(bin).map((path) => basename(path, ".ts"))];
   const shared = new Set(files.flatMap((file) => /\b(shared-\w+)\.js$/.exec(file)?.[1] ?? []));
-  const names = entries.length > 1 ? [...entries, ...(shared.size > 0 ? shared : ["shared"])] : entries;
+  const names = entries.length > 1 ? [...entries, ...shared] : entries;
   return names.map((name) => `${name}.js`);
 }
 
