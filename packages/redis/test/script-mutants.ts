@@ -142,7 +142,7 @@ const mutants: readonly ScriptMutant[] = [
     .caughtBy("extend() with rejoin of a held claim raises a lower counter to the fence, and leaves a higher one alone")
     .edit("extend.lua", isTaken, `isHeld = isHeld and rejoin == '0' ${isTaken}`),
   aNodeThat("sets no ttl in an extension")
-    .caughtBy("extend() of a held claim makes it last longer")
+    .caughtBy("extend() of a held claim makes it last for the ttl of the request from then on")
     .edit("extend.lua", "call('PEXPIRE', KEYS[i], ttlMs)", ""),
   aNodeThat("shortens a claim when it is extended for less")
     .caughtBy("extend() of a held claim with less than its remaining ttl does not shorten it")
