@@ -1,12 +1,6 @@
 import type { Fault } from "./scenario/fault.ts";
 import type { Operation, Scenario } from "./scenario/scenario.ts";
 
-/** A case of the critique. */
-export interface CritiquedScenario {
-  /** The story as a scenario. */
-  readonly scenario: Scenario;
-}
-
 const ttlMs = 1000;
 
 /** Returns an operation that locks, reads, thinks for a while and writes. */
@@ -47,48 +41,34 @@ export type CritiqueName =
  * ```ts
  * import { critiqueScenarios, simulate } from "@holdfast/simulation";
  *
- * const { violations } = await simulate(critiqueScenarios["pause before writing"].scenario);
+ * const { violations } = await simulate(critiqueScenarios["pause before writing"]);
  * console.log(violations.map(({ checker }) => checker)); // ["mutual exclusion"]
  * ```
  */
-export const critiqueScenarios: Readonly<Record<CritiqueName, CritiquedScenario>> = {
-  "node clock": {
-    scenario: two(update(0, 300), update(50, 100), [
-      ...onlyNodeCInCommon,
-      { kind: "clock jump", of: "C", atMs: 30, byMs: ttlMs },
-    ]),
-  },
-  "node restart": {
-    scenario: two(update(0, 300), update(50, 100), [
-      ...onlyNodeCInCommon,
-      { kind: "node crash", node: "C", atMs: 30, forMs: 1, memory: "lost", isSilent: false },
-    ]),
-  },
-  "pause before replies": {
-    scenario: two(update(0, 300), update(50, 300), [
-      { kind: "pause", client: "client 1", atMs: 3, forMs: 1300, step: 0 },
-    ]),
-  },
-  "pause before writing": {
-    scenario: two(update(0, 100), update(50, 100), [
-      { kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 },
-    ]),
-  },
-  "late write": {
-    scenario: two(update(0, 100), update(50, 100), [
-      { kind: "late access", client: "client 1", access: 2, byMs: 2000 },
-    ]),
-  },
-  "late write between": {
-    scenario: two(update(0, 100), update(50, 800), [
-      { kind: "late access", client: "client 1", access: 2, byMs: 1500 },
-    ]),
-  },
-  "late claim": {
-    scenario: two({ ...update(0, 300), by: "tryAcquire" }, update(900, 500), [
-      { kind: "late message", client: "client 1", node: "C", message: 1, part: "request", byMs: 1200 },
-      { kind: "late message", client: "client 1", node: "D", message: 1, part: "request", byMs: 1700 },
-      { kind: "late message", client: "client 1", node: "E", message: 1, part: "request", byMs: 1700 },
-    ]),
-  },
+export const critiqueScenarios: Readonly<Record<CritiqueName, Scenario>> = {
+  "node clock": two(update(0, 300), update(50, 100), [
+    ...onlyNodeCInCommon,
+    { kind: "clock jump", of: "C", atMs: 30, byMs: ttlMs },
+  ]),
+  "node restart": two(update(0, 300), update(50, 100), [
+    ...onlyNodeCInCommon,
+    { kind: "node crash", node: "C", atMs: 30, forMs: 1, memory: "lost", isSilent: false },
+  ]),
+  "pause before replies": two(update(0, 300), update(50, 300), [
+    { kind: "pause", client: "client 1", atMs: 3, forMs: 1300, step: 0 },
+  ]),
+  "pause before writing": two(update(0, 100), update(50, 100), [
+    { kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 },
+  ]),
+  "late write": two(update(0, 100), update(50, 100), [
+    { kind: "late access", client: "client 1", access: 2, byMs: 2000 },
+  ]),
+  "late write between": two(update(0, 100), update(50, 800), [
+    { kind: "late access", client: "client 1", access: 2, byMs: 1500 },
+  ]),
+  "late claim": two({ ...update(0, 300), by: "tryAcquire" }, update(900, 500), [
+    { kind: "late message", client: "client 1", node: "C", message: 1, part: "request", byMs: 1200 },
+    { kind: "late message", client: "client 1", node: "D", message: 1, part: "request", byMs: 1700 },
+    { kind: "late message", client: "client 1", node: "E", message: 1, part: "request", byMs: 1700 },
+  ]),
 };

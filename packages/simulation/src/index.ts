@@ -3,7 +3,7 @@
 export type { TimelineLine } from "@holdfast/history/checks";
 export { type Checker, check, checkers, type Violation } from "./check/checkers.ts";
 export type { WaitingLimits } from "./check/waiting-limits.ts";
-export { type CritiquedScenario, type CritiqueName, critiqueScenarios } from "./critique.ts";
+export { type CritiqueName, critiqueScenarios } from "./critique.ts";
 export type * from "./history/history.ts";
 export type * from "./history/trace.ts";
 export { describeFault } from "./report/describe-fault.ts";

@@ -8,7 +8,7 @@ const page = fileURLToPath(new URL("../../../docs/generated/critique.md", import
 describe("critiqueScenarios", () => {
   it("critiqueScenarios match the runs shown in docs/generated/critique.md", async () => {
     const runs: string[] = [];
-    for (const { scenario } of Object.values(critiqueScenarios)) {
+    for (const scenario of Object.values(critiqueScenarios)) {
       runs.push(formatRun(await simulate(scenario, { timeline: true })));
     }
     const shown = await readFile(page, "utf8");

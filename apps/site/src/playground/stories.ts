@@ -28,21 +28,21 @@ function rollingRestart(nodes: string): Fault[] {
   });
 }
 
-const { scenario: restart } = critiqueScenarios["node restart"];
+const restart = critiqueScenarios["node restart"];
 
 /**
  * The stories of the playground, by their names in the address of the page, in their order there: scenarios that show one
  * thing each. The page has their texts, which the worker does not need.
  */
 export const stories: Readonly<Record<string, Scenario>> = {
-  pause: critiqueScenarios["pause before writing"].scenario,
-  "late-write": critiqueScenarios["late write"].scenario,
-  "late-write-between": critiqueScenarios["late write between"].scenario,
+  pause: critiqueScenarios["pause before writing"],
+  "late-write": critiqueScenarios["late write"],
+  "late-write-between": critiqueScenarios["late write between"],
   "guarded-table": scene(
     [[update({ thinkMs: 100, forgetsToken: true })], [update({ afterMs: 50, thinkMs: 100 })]],
     [{ kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 }],
   ),
-  "node-clock": critiqueScenarios["node clock"].scenario,
+  "node-clock": critiqueScenarios["node clock"],
   "client-clock": scene(
     [[update({ thinkMs: 300 }), update({ afterMs: 400 })], [update({ afterMs: 350, thinkMs: 200 })]],
     [{ kind: "clock jump", of: "client 1", atMs: 100, byMs: -10_000 }],
