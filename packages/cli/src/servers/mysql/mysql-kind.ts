@@ -18,11 +18,15 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
   scheme: /^(mysql|mariadb):\/\//i,
   parse: parseAddress,
   async createTable({ table }) {
-    const [, { createTable }] = await load();
+    const { createTable } = await loadDriver("tables for locks", ["@holdfast/mysql"], () => import("@holdfast/mysql"));
     return createTable({ table });
   },
   async open(address, { tls }) {
-    const [{ default: driver }, { createTable, mysqlNode }] = await load();
+    const [{ default: driver }, { createTable, mysqlNode }] = await loadDriver(
+      "mysql:// nodes",
+      ["@holdfast/mysql", "mysql2"],
+      () => Promise.all([import("mysql2/promise"), import("@holdfast/mysql")]),
+    );
     const { name, socketPath, database, table } = address;
     const pool = driver.createPool(configOf(address, tls));
     const node = mysqlNode(pool, { name, table });
@@ -40,12 +44,6 @@ export const mysqlKind: ServerKind<MysqlAddress> = {
     });
   },
 };
-
-function load() {
-  return loadDriver("mysql:// nodes", ["@holdfast/mysql", "mysql2"], () => {
-    return Promise.all([import("mysql2/promise"), import("@holdfast/mysql")]);
-  });
-}
 
 function configOf(address: MysqlAddress, tls: TlsOptions): PoolOptions {
   const { host, port, socketPath, user, password, database, sslMode } = address;

@@ -12,11 +12,19 @@ export const postgresKind: ServerKind<PostgresAddress> = {
   scheme: /^postgres(ql)?:\/\//i,
   parse: parseAddress,
   async createTable({ schema, table }) {
-    const [, { createTable }] = await load();
+    const { createTable } = await loadDriver(
+      "tables for locks",
+      ["@holdfast/postgres"],
+      () => import("@holdfast/postgres"),
+    );
     return createTable({ schema, table });
   },
   async open(address) {
-    const [{ default: driver }, { createTable, postgresNode }] = await load();
+    const [{ default: driver }, { createTable, postgresNode }] = await loadDriver(
+      "postgres:// nodes",
+      ["@holdfast/postgres", "pg"],
+      () => Promise.all([import("pg"), import("@holdfast/postgres")]),
+    );
     const { name, schema, table } = address;
     const config = {
       connectionString: address.connectionString,
@@ -40,12 +48,6 @@ export const postgresKind: ServerKind<PostgresAddress> = {
     });
   },
 };
-
-function load() {
-  return loadDriver("postgres:// nodes", ["@holdfast/postgres", "pg"], () => {
-    return Promise.all([import("pg"), import("@holdfast/postgres")]);
-  });
-}
 
 function streamOf(client: pg.PoolClient): Socket | undefined {
   return (client as unknown as { readonly connection?: { readonly stream?: Socket } }).connection?.stream;
