@@ -56,7 +56,7 @@ export function topicsFor(offers: Offers, { cannot, only }: Pick<Settings, "cann
     !needs.some(isMissing) && (only === undefined || only.has(statement));
   const instead = [...cannot].map(([limit, reason]) => topic(`instead of ${limit}: ${reason}`, limitFacts[limit]));
   return [...topics(!cannot.has("floor")), ...instead]
-    .map((topic) => ({ ...topic, proofs: topic.proofs.filter(applies) }))
+    .map((each) => ({ ...each, proofs: each.proofs.filter(applies) }))
     .filter(({ proofs }) => proofs.length > 0);
 }
 
